@@ -1,0 +1,1 @@
+"""Who answers: one protocol, and one module for each kind of model."""

@@ -1,0 +1,1 @@
+"""Going back: where to, what that would change, and doing exactly that."""

@@ -1,0 +1,234 @@
+"""Where one can go back to. Nothing here touches a disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from keryx_py.session.archive import (
+    CheckpointEntry,
+    DamagedEntry,
+    Entries,
+    ErasedEntry,
+    PrunedEntry,
+    RedoEntry,
+    RewindEntry,
+    RunEntry,
+    SnapshotEntry,
+    SnapshotOutcome,
+    TurnEntry,
+    UndoPointEntry,
+    live_turns,
+)
+from keryx_py.snapshot.store import Side, SnapshotKey
+
+PRUNED = "pruned"
+MISSING = "its snapshot is missing"
+DAMAGED = "a line of the archive after it is damaged"
+UNSAVED = "a call ran without a snapshot"
+ERASED = "a turn after it was erased"
+
+
+class PointKind(Enum):
+    """What a point is."""
+
+    TURN = "turn"
+    CHECKPOINT = "checkpoint"
+    UNDO = "undo"
+
+
+class FilesState(Enum):
+    """Whether the files before a point can be restored."""
+
+    HELD = "held"
+    """Some capture holds them."""
+    UNCHANGED = "unchanged"
+    """Nothing mutating ran since, so there is nothing to restore."""
+    GONE = "gone"
+    """No capture holds them; `reason` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class RewindPoint:
+    """A place one can rewind to."""
+
+    number: int
+    kind: PointKind
+    at: float
+    label: str
+    """The prompt of a turn, the name of a checkpoint, or what an undo point is for."""
+    live: bool
+    """Whether history can be cut here: a turn or checkpoint that no rewind has cut."""
+    files: FilesState
+    key: SnapshotKey | None
+    """The capture that holds the files before this point; None unless HELD."""
+    reason: str = ""
+    """Why GONE, such as "pruned" or "off"."""
+    own_snapshot: bool = False
+    """Whether the point took a snapshot of its own that is still kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The files here are those of this capture."""
+
+    key: SnapshotKey
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """No capture holds the files here."""
+
+    reason: str
+    number: int | None
+    """The point whose capture or call it was; None when that is not known."""
+
+
+_Files: TypeAlias = _Held | _Lost | None
+"""What holds the files at a moment; None when nothing mutating ran since."""
+
+
+def pruned_numbers(entries: Entries) -> frozenset[int]:
+    """The numbers of the points whose snapshots went to keep the limit."""
+    return frozenset(
+        number for entry in entries if isinstance(entry, PrunedEntry) for number in entry.numbers
+    )
+
+
+def erased_numbers(entries: Entries) -> frozenset[int]:
+    """The numbers of the turns that are gone from the archive for good."""
+    return frozenset(
+        number for entry in entries if isinstance(entry, ErasedEntry) for number in entry.numbers
+    )
+
+
+def list_points(entries: Entries, keys: frozenset[SnapshotKey]) -> tuple[RewindPoint, ...]:
+    """List every point, newest first; *keys* are the captures that the store really holds."""
+    live = frozenset(live_turns(entries)) | _live_checkpoints(entries)
+    labels = _undo_labels(entries)
+    pruned = pruned_numbers(entries)
+    erased = erased_numbers(entries)
+    causes = _why_unsaved(entries)
+    points: list[RewindPoint] = []
+    files: _Files = None
+    # Backwards: what holds the files before a point is the first thing that comes after it.
+    for entry in reversed(entries):
+        match entry:
+            case SnapshotEntry(number=number, outcome=SnapshotOutcome.TAKEN):
+                files = _kept(SnapshotKey(number, Side.BEFORE), keys, pruned)
+            case RunEntry(turn=turn, saved=False):
+                files = _Lost(causes.get(turn, UNSAVED), turn)
+            case DamagedEntry():
+                files = _Lost(DAMAGED, None)
+            case TurnEntry(number=number, at=at, prompt=prompt):
+                point = _point(number, PointKind.TURN, at, prompt, _whole(files, number, erased))
+                points.append(_with_live(point, live))
+            case CheckpointEntry(number=number, at=at, name=name):
+                point = _point(
+                    number, PointKind.CHECKPOINT, at, name, _whole(files, number, erased)
+                )
+                points.append(_with_live(point, live))
+            case UndoPointEntry(number=number, at=at):
+                own = files if _is_own(files, number) else _Lost(causes.get(number, MISSING), None)
+                points.append(_point(number, PointKind.UNDO, at, labels.get(number, ""), own))
+            case _:
+                pass
+    return tuple(points)
+
+
+def _kept(key: SnapshotKey, keys: frozenset[SnapshotKey], pruned: frozenset[int]) -> _Files:
+    if key.number in pruned:
+        return _Lost(PRUNED, key.number)
+    return _Held(key) if key in keys else _Lost(MISSING, key.number)
+
+
+def _whole(files: _Files, number: int, erased: frozenset[int]) -> _Files:
+    """What *files* are worth for the point *number* when turns after it were erased."""
+    last = files.key.number if isinstance(files, _Held) else None
+    between = any(gone > number and (last is None or gone < last) for gone in erased)
+    return _Lost(ERASED, None) if between and not isinstance(files, _Lost) else files
+
+
+def _point(number: int, kind: PointKind, at: float, label: str, files: _Files) -> RewindPoint:
+    match files:
+        case None:
+            return RewindPoint(number, kind, at, label, False, FilesState.UNCHANGED, None)
+        case _Held(key):
+            own = key.number == number
+            return RewindPoint(
+                number, kind, at, label, False, FilesState.HELD, key, own_snapshot=own
+            )
+        case _Lost(reason, cause):
+            said = reason if cause in (number, None) else f"{reason}, point {cause}"
+            return RewindPoint(number, kind, at, label, False, FilesState.GONE, None, said)
+
+
+def _with_live(point: RewindPoint, live: frozenset[int]) -> RewindPoint:
+    if point.number not in live:
+        return point
+    return RewindPoint(
+        point.number,
+        point.kind,
+        point.at,
+        point.label,
+        True,
+        point.files,
+        point.key,
+        point.reason,
+        point.own_snapshot,
+    )
+
+
+def _is_own(files: _Files, number: int) -> bool:
+    match files:
+        case _Held(key):
+            return key.number == number
+        case _Lost(_, cause):
+            return cause == number
+        case None:
+            return False
+
+
+def _why_unsaved(entries: Entries) -> Mapping[int, str]:
+    """Say for each point whose snapshot was not taken why."""
+    words = {SnapshotOutcome.OFF: "off", SnapshotOutcome.UNATTENDED: "unattended"}
+    return {
+        entry.number: words.get(entry.outcome) or entry.reason or "the snapshot failed"
+        for entry in entries
+        if isinstance(entry, SnapshotEntry) and entry.outcome is not SnapshotOutcome.TAKEN
+    }
+
+
+def _undo_labels(entries: Entries) -> Mapping[int, str]:
+    labels: dict[int, str] = {}
+    for entry in entries:
+        match entry:
+            case UndoPointEntry(number=number):
+                labels[number] = "before a rewind that was not finished"
+            case RewindEntry(to=to, undo=int(undo)):
+                labels[undo] = f"before the rewind to {to}"
+            case RedoEntry(undo=int(undo)):
+                labels[undo] = "before a redo"
+            case _:
+                pass
+    return labels
+
+
+def _live_checkpoints(entries: Entries) -> frozenset[int]:
+    """The numbers of the checkpoints that no standing rewind has cut."""
+    standing: list[int] = []
+    cut_by: dict[int, tuple[int, ...]] = {}
+    for position, entry in enumerate(entries):
+        match entry:
+            case CheckpointEntry(number=number):
+                standing.append(number)
+            case RewindEntry(to=to, cut=True):
+                cut_by[position] = tuple(number for number in standing if number >= to)
+                standing = [number for number in standing if number < to]
+            case RedoEntry(rewind=rewind):
+                standing += cut_by.pop(rewind, ())
+            case _:
+                pass
+    return frozenset(standing)

@@ -1,0 +1,154 @@
+"""Finish or take back a restore that was cut short, from its record in the session's folder.
+
+Only paths that still hold the plan's old or new state are moved; any other is left and named.
+Whoever is killed here as well starts again at the next start and comes to the same end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from keryx_py.rewind.apply import Found, Step, carry_out, compare, reversed_steps
+from keryx_py.rewind.confirm import paths_done, record
+from keryx_py.rewind.restore_journal import (
+    JournalError,
+    Restore,
+    drop_journal,
+    journal_path,
+    read_journal,
+    set_journal_aside,
+)
+from keryx_py.rewind.retention import Keeping
+from keryx_py.session.archive import CaptureEntry, RedoEntry, RewindEntry
+from keryx_py.session.sessions import Session, SessionError
+from keryx_py.snapshot.listing import Skipped
+from keryx_py.snapshot.store import DamagedSnapshotError, SnapshotStore
+from keryx_py.snapshot.worktree import WorkTree, WorkTreeError
+
+NAMED_PATHS = 5
+
+
+def is_cut_short(folder: Path) -> bool:
+    """Whether the session in *folder* holds the record of a restore under way."""
+    return journal_path(folder).exists()
+
+
+def recover(session: Session, store: SnapshotStore | None, now: Callable[[], float]) -> str:
+    """Finish or take back what was cut short; say which, or "" when there is nothing to do.
+
+    *session* is held by this process. Never raises for what it finds on the disk.
+    """
+    try:
+        restore = read_journal(session.folder)
+    except JournalError as error:
+        set_journal_aside(session.folder)
+        return f"a restore was cut short, and {error}; look at the files with /diff and /rewind"
+    if restore is None:
+        return ""
+    what = f"the rewind to point {restore.to}" if restore.redoes is None else "the redo"
+    if store is None:
+        return f"{what} was cut short; it is finished at the next start that can restore files"
+    keeping = Keeping(session, store, 0, now)
+    try:
+        tree = WorkTree(session.root)
+        return f"{what} was cut short: " + _Recovery(keeping, restore, tree).run()
+    except (WorkTreeError, SessionError) as error:
+        return f"{what} was cut short and is not finished: {error}; the next start tries again"
+
+
+class _Recovery:
+    def __init__(self, keeping: Keeping, restore: Restore, tree: WorkTree) -> None:
+        self._keeping = keeping
+        self._session = keeping.session
+        self._store = keeping.store
+        self._restore = restore
+        self._tree = tree
+
+    def run(self) -> str:
+        if self._is_recorded():
+            drop_journal(self._session.folder)
+            return "it had been finished"
+        self._clear_temporary_files()
+        if self._is_whole(step for step in self._restore.steps if self._stands(step, Found.OLD)):
+            return self._finish()
+        if self._is_whole(
+            Step(step.path, step.new, step.old)
+            for step in self._restore.steps
+            if not self._stands(step, Found.OLD)
+        ):
+            return self._take_back()
+        set_journal_aside(self._session.folder)
+        return (
+            "its snapshots are damaged, so it can neither be finished nor taken back; "
+            f"what undo point {self._restore.undo} still holds can be seen with /diff"
+        )
+
+    def _is_recorded(self) -> bool:
+        return any(
+            isinstance(entry, RewindEntry | RedoEntry) and entry.undo == self._restore.undo
+            for entry in self._session.entries
+        )
+
+    def _clear_temporary_files(self) -> None:
+        folders = {step.path.rpartition(b"/")[0] for step in self._restore.steps}
+        for folder in sorted(folders):
+            try:
+                self._tree.remove_leftovers(folder)
+            except WorkTreeError:
+                # A folder that is gone or closed holds none that could be removed.
+                continue
+
+    def _stands(self, step: Step, found: Found) -> bool:
+        try:
+            return compare(step, self._tree.state(step.path), resumed=True) is found
+        except WorkTreeError:
+            return False
+
+    def _is_whole(self, steps: Iterable[Step]) -> bool:
+        """Whether the store holds all that *steps* would write."""
+        try:
+            self._store.verify({step.new.oid for step in steps if step.new and step.new.oid})
+        except DamagedSnapshotError:
+            return False
+        return True
+
+    def _finish(self) -> str:
+        restore = self._restore
+        outcome = carry_out(restore.steps, self._tree, self._store.read, resumed=True)
+        done = paths_done(restore, outcome)
+        failed = (*outcome.failed, *restore.left)
+        # No end capture: what changed since the cut is not known to be the restore's own.
+        moved = record(self._keeping, restore, done, whole=not failed)
+        self._say_end_is_unknown()
+        drop_journal(self._session.folder)
+        history = ", the history as well" if moved and restore.mode.cuts_history else ""
+        if not failed and moved:
+            return f"it is finished now{history}"
+        return f"it is finished as far as possible; {_named(failed)}"
+
+    def _take_back(self) -> str:
+        restore = self._restore
+        steps = reversed_steps(restore.steps)
+        outcome = carry_out(steps, self._tree, self._store.read, resumed=True)
+        self._say_end_is_unknown()
+        drop_journal(self._session.folder)
+        because = "the snapshot that it needs is damaged"
+        if not outcome.failed:
+            return f"it is taken back, because {because}; the history stays"
+        return f"it is taken back as far as possible, because {because}; {_named(outcome.failed)}"
+
+    def _say_end_is_unknown(self) -> None:
+        at = self._keeping.now()
+        self._session.append(
+            CaptureEntry(self._restore.undo, at, taken=False, reason="the restore was cut short")
+        )
+
+
+def _named(failed: tuple[Skipped, ...]) -> str:
+    shown = [
+        f"{one.path.decode('utf-8', 'backslashreplace')!r} ({one.reason})"
+        for one in failed[:NAMED_PATHS]
+    ]
+    more = f" and {len(failed) - NAMED_PATHS} more" if len(failed) > NAMED_PATHS else ""
+    return f"left as they are: {', '.join(shown)}{more}"

@@ -1,0 +1,98 @@
+"""What the turns of a span did that no rewind takes back or covers. Nothing here acts."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections import defaultdict, deque
+from collections.abc import Iterator
+
+from keryx_py.rewind.difference import Limit, at_or_above, why_ignored
+from keryx_py.rewind.plan import NotUndone
+from keryx_py.session.archive import (
+    CheckpointEntry,
+    Entries,
+    RanEntry,
+    RunEntry,
+    TurnEntry,
+    UndoPointEntry,
+)
+from keryx_py.snapshot.listing import Skipped, TreeState
+
+COMMAND_TOOL = "shell_exec"
+DELEGATE_TOOL = "delegate"
+
+
+def position_of(entries: Entries, number: int) -> int:
+    """Find where the point *number* begins in the archive; its end when it is not there."""
+    for position, entry in enumerate(entries):
+        if (
+            isinstance(entry, TurnEntry | CheckpointEntry | UndoPointEntry)
+            and entry.number == number
+        ):
+            return position
+    return len(entries)
+
+
+def list_not_undone(entries: Entries, start: int) -> tuple[NotUndone, ...]:
+    """List what ran from the position *start* on and stays done whatever is rewound."""
+    found: list[NotUndone] = []
+    outcomes = _outcomes(entries[start:])
+    for entry in entries[start:]:
+        if isinstance(entry, RunEntry):
+            waiting = outcomes[entry.turn, entry.call_id]
+            ran = waiting.popleft() if waiting else None
+            found += [NotUndone(entry.turn, what) for what in _what_stays(entry, ran)]
+    return tuple(found)
+
+
+def _outcomes(span: Entries) -> defaultdict[tuple[int, str], deque[RanEntry]]:
+    """The ends of runs by turn and call, in order: a server may give an id twice in a turn."""
+    outcomes: defaultdict[tuple[int, str], deque[RanEntry]] = defaultdict(deque)
+    for entry in span:
+        if isinstance(entry, RanEntry):
+            outcomes[entry.turn, entry.call_id].append(entry)
+    return outcomes
+
+
+def _what_stays(run: RunEntry, ran: RanEntry | None) -> Iterator[str]:
+    if run.tool == COMMAND_TOOL:
+        summary = ran.summary if ran is not None else "cut short"
+        yield f"ran: {run.title} ({summary})" if summary else f"ran: {run.title}"
+    elif run.tool == DELEGATE_TOOL:
+        yield f"delegated: {run.title}"
+    if ran is not None and ran.outside:
+        yield f"wrote outside the project: {run.title}"
+
+
+def list_not_covered(
+    entries: Entries, start: int, trees: tuple[TreeState, ...], limit: Limit
+) -> tuple[Skipped, ...]:
+    """List what *trees* do not hold: all that is skipped, and the ignored paths that were asked
+    for by name or that a file tool wrote from the position *start* on."""
+    found: dict[bytes, str] = {}
+    for tree in trees:
+        for skipped in tree.skipped:
+            if limit.covers(skipped.path):
+                found.setdefault(skipped.path, skipped.reason)
+    for path in (*_written_paths(entries[start:]), *limit.within):
+        for tree in trees:
+            if (above := at_or_above(path, tree.ignored)) is not None:
+                found.setdefault(path, why_ignored(above))
+    return tuple(Skipped(path, found[path]) for path in sorted(found) if limit.covers(path))
+
+
+def _written_paths(span: Entries) -> Iterator[bytes]:
+    """Name the paths that file tools wrote in *span*, relative to the root."""
+    for entry in span:
+        if isinstance(entry, RunEntry):
+            yield from (os.fsencode(path) for path in entry.writes)
+
+
+def relative_path(path: bytes, root: bytes) -> bytes | None:
+    """Write *path* relative to the *root*, b"" for the root itself; None when it lies outside."""
+    whole = posixpath.normpath(posixpath.join(root, path))
+    if whole == root:
+        return b""
+    below = root if root.endswith(b"/") else root + b"/"
+    return whole[len(below) :] if whole.startswith(below) else None

@@ -1,0 +1,122 @@
+"""The captures of a session in order of time, and who changed the files between two of them.
+
+A turn's own stretch, from its snapshot to its end capture, is that turn's. What a rewind wrote is
+nobody's. Between those it is the person's, and where an end is missing it is unknown: never the
+agent's by guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from keryx_py.rewind.plan import Author, AuthorKind
+from keryx_py.rewind.points import erased_numbers, pruned_numbers
+from keryx_py.session.archive import (
+    CaptureEntry,
+    DamagedEntry,
+    Entries,
+    RunEntry,
+    SnapshotEntry,
+    SnapshotOutcome,
+    TurnEntry,
+    UndoPointEntry,
+)
+from keryx_py.snapshot.store import Side, SnapshotKey
+
+PERSON = Author(AuthorKind.PERSON)
+UNKNOWN = Author(AuthorKind.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One capture that is kept, and where the archive records it."""
+
+    key: SnapshotKey
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The time from one capture to the next, or to now."""
+
+    before: SnapshotKey
+    after: SnapshotKey | None
+    """None for now."""
+    author: Author | None
+    """None when a rewind wrote it: nobody's change."""
+
+
+def list_captures(entries: Entries, keys: Collection[SnapshotKey]) -> tuple[Capture, ...]:
+    """List the captures that the archive records and the store keeps, in order of time."""
+    kept = frozenset(keys)
+    gone = pruned_numbers(entries)
+    found: dict[SnapshotKey, Capture] = {}
+    for position, entry in enumerate(entries):
+        match entry:
+            case SnapshotEntry(number=number, outcome=SnapshotOutcome.TAKEN):
+                key = SnapshotKey(number, Side.BEFORE)
+            case CaptureEntry(number=number, taken=True):
+                key = SnapshotKey(number, Side.END)
+            case _:
+                continue
+        if key in kept and number not in gone:
+            found.setdefault(key, Capture(key, position))
+    return tuple(found.values())
+
+
+def list_stretches(
+    entries: Entries, keys: Collection[SnapshotKey], start: SnapshotKey
+) -> tuple[Stretch, ...]:
+    """List the stretches from the capture *start* to now, each with whose it is."""
+    captures = list_captures(entries, keys)
+    first = next((at for at, capture in enumerate(captures) if capture.key == start), None)
+    if first is None:
+        return (Stretch(start, None, UNKNOWN),)
+    span = captures[first:]
+    turns = frozenset(entry.number for entry in entries if isinstance(entry, TurnEntry))
+    undos = frozenset(entry.number for entry in entries if isinstance(entry, UndoPointEntry))
+    ends: list[Capture | None] = [*span[1:], None]
+    return tuple(
+        Stretch(
+            before.key, after.key if after else None, _author(before, after, entries, turns, undos)
+        )
+        for before, after in zip(span, ends, strict=True)
+    )
+
+
+def _author(
+    before: Capture,
+    after: Capture | None,
+    entries: Entries,
+    turns: frozenset[int],
+    undos: frozenset[int],
+) -> Author | None:
+    number = before.key.number
+    owned = number in turns or number in undos
+    if before.key.side is Side.BEFORE and owned:
+        if after is None or after.key != SnapshotKey(number, Side.END):
+            return UNKNOWN
+        return Author(AuthorKind.TURN, number) if number in turns else None
+    last = None if after is None else after.key.number
+    if any(gone > number and (last is None or gone < last) for gone in erased_numbers(entries)):
+        return UNKNOWN
+    between = entries[before.position + 1 : len(entries) if after is None else after.position]
+    if any(isinstance(entry, RunEntry | DamagedEntry) for entry in between):
+        return UNKNOWN
+    if any(
+        isinstance(entry, UndoPointEntry) and entry.number != last and _restored(entry, entries)
+        for entry in between
+    ):
+        return UNKNOWN
+    return PERSON
+
+
+def _restored(undo: UndoPointEntry, entries: Entries) -> bool:
+    """Whether files may have been written after *undo*: its snapshot was taken."""
+    return any(
+        isinstance(entry, SnapshotEntry)
+        and entry.number == undo.number
+        and entry.outcome is SnapshotOutcome.TAKEN
+        for entry in entries
+    )

@@ -1,0 +1,1 @@
+"""What was said: the archive of a session, and the context worked out from it."""

@@ -1,0 +1,1 @@
+"""What the person sees and types. Alone in printing and asking."""

@@ -1,0 +1,1 @@
+"""What the files were: walk the work tree, keep it in a shadow repository, read it back."""

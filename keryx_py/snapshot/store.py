@@ -1,0 +1,343 @@
+"""The shadow repository: snapshots of the work tree, kept as plain git objects and refs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from keryx_py.snapshot import refs, shadow
+from keryx_py.snapshot.contents import OnlyNamed
+from keryx_py.snapshot.failures import (
+    DamagedSnapshotError,
+    SizeLimitError,
+    SnapshotError,
+    told_as_snapshot_errors,
+)
+from keryx_py.snapshot.listing import FileChange, TreeState
+from keryx_py.snapshot.objects import ObjectKind, object_id
+from keryx_py.snapshot.packs import PackWriter
+from keryx_py.snapshot.record import make_record
+from keryx_py.snapshot.room import Limits, Room
+from keryx_py.snapshot.roots import RootRefusedError, check_root
+from keryx_py.snapshot.scan import Scan
+from keryx_py.snapshot.seen import Folder
+from keryx_py.snapshot.seen_file import SeenFile
+from keryx_py.snapshot.settling import settle
+from keryx_py.snapshot.taking import (
+    Capturing,
+    Packing,
+    Place,
+    Progress,
+    WalkProgress,
+    tree_state,
+)
+from keryx_py.snapshot.trees import build_trees
+
+if TYPE_CHECKING:
+    from keryx_py.snapshot.captures import CaptureReader
+    from keryx_py.snapshot.objectdb import ObjectDatabase
+
+__all__ = [
+    "DamagedSnapshotError",
+    "Limits",
+    "Progress",
+    "RootRefusedError",
+    "Side",
+    "SizeLimitError",
+    "SnapshotError",
+    "SnapshotKey",
+    "SnapshotStore",
+    "WalkProgress",
+]
+
+
+class Side(Enum):
+    """Which of a point's two captures."""
+
+    BEFORE = "before"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotKey:
+    """The name of one capture; its ref is refs/keryx/<number>/<side>."""
+
+    number: int
+    side: Side = Side.BEFORE
+
+
+class SnapshotStore:
+    """One session's shadow repository, with the project root as its work tree."""
+
+    def __init__(self, place: Place, notices: tuple[str, ...]) -> None:
+        """Use open()."""
+        self._place = place
+        self.notices = notices
+        """What opening found and mended, for the person."""
+        self._objects: ObjectDatabase | None = None
+        self._known: Folder | None = None
+        self._seen_file: SeenFile | None = None
+        self._shared = False
+        """Whether packs came from another session, and nobody has looked what of them is needed."""
+        self._garbage: int | None = None
+        """How many stored bytes no capture needed when last counted; None until they were."""
+        self._dropped = 0
+        """At most how many more it has become since."""
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        root: Path,
+        *,
+        home: Path,
+        data_dir: Path,
+        exclude: tuple[str, ...] = (),
+        limits: Limits | None = None,
+        like: Path | None = None,
+    ) -> SnapshotStore:
+        """Open the store in *folder* for *root*; nothing is made on disk before the first take.
+
+        *like* is another session's shadow repository of the same root: a new store starts from its
+        packs, shared by hard link, and from what it has seen, so that little is read anew.
+        Leftovers of a dead process are cleared. Raises RootRefusedError for a root that may not be
+        captured, SnapshotError for a *folder* that is a link, foreign, or not a shadow repository.
+        """
+        identity = check_root(root, home, data_dir)
+        patterns = tuple(os.fsencode(pattern) for pattern in exclude)
+        place = Place(folder, root, identity, data_dir, patterns, limits or Limits(), like)
+        with told_as_snapshot_errors("the shadow repository cannot be opened"):
+            notices = settle(folder)
+        return cls(place, notices)
+
+    def look(self, also: Collection[bytes] = (), progress: Progress | None = None) -> TreeState:
+        """Work out the work tree's state now. Stores nothing.
+
+        The paths in *also* are held where they stand, whatever rule or limit says.
+        Raises SnapshotError, also when another directory now stands at the root.
+        """
+        self._recall()
+        capturing = Capturing(self._place, frozenset(also), progress)
+        with told_as_snapshot_errors("the work tree cannot be read"), capturing.opened() as root:
+            scan = capturing.walk(root, self._known, None)
+            capturing.read(root, scan, OnlyNamed())
+            build_trees(scan.root, self._known, _always, _name_tree)
+        self._known = scan.root
+        return tree_state(scan)
+
+    def take(
+        self,
+        key: SnapshotKey,
+        taken_at: float,
+        also: Collection[bytes] = (),
+        progress: Progress | None = None,
+    ) -> TreeState:
+        """Keep the work tree's state now under *key*, safe against a power cut on return.
+
+        Raises SnapshotError; then nothing is kept under *key*.
+        """
+        from keryx_py.snapshot.captures import put_capture
+
+        capturing = Capturing(self._place, frozenset(also), progress)
+        with told_as_snapshot_errors("the snapshot cannot be taken"), capturing.opened() as root:
+            objects = self._made_ready()
+            self._recall()
+            scan = capturing.walk(root, self._known, objects.held)
+            room = Room(self._place.folder, self._place.limits, scan.unread)
+            writer = PackWriter(objects.pack_folder)
+            try:
+                keeper = Packing(writer, objects.held, room)
+                capturing.read(root, scan, keeper)
+                is_held = objects.held.__contains__
+                build_trees(scan.root, self._known, is_held, keeper.keep_tree)
+                state = tree_state(scan)
+                record = make_record(state, scan.root)
+                commit = put_capture(
+                    keeper.keep_object, scan.root.tree, record, _title(key), taken_at
+                )
+                room.check(writer.size, 0)
+                self._pin(objects, writer, key, commit)
+            except BaseException:
+                writer.abandon()
+                raise
+            self._known = scan.root
+            self._tidy(objects, scan)
+        return state
+
+    def _recall(self) -> None:
+        """Read what an earlier process saw, at the first capture."""
+        settings, like = self._place.settings(), self._place.like
+        if self._seen_file is None and self._place.folder.exists():
+            self._seen_file = SeenFile(self._place.folder, settings)
+            seen = self._seen_file.load()
+            self._known = self._known or seen
+        if self._known is None and like is not None:
+            self._known = SeenFile(like, settings).load()
+
+    def _tidy(self, objects: ObjectDatabase, scan: Scan) -> None:
+        # The snapshot is kept by now: what fails here costs time or space later, and no more.
+        with suppress(OSError):
+            if self._seen_file is not None and not scan.asked_for:
+                self._seen_file.save(scan.root)
+            commits = self._commits()
+            if self._shared and len(commits) > 1:
+                # Not after the first capture, which is to be quick.
+                self._collect(commits.values())
+                self._shared = False
+            objects.merge_small()
+
+    def _pin(
+        self, objects: ObjectDatabase, writer: PackWriter, key: SnapshotKey, commit: bytes
+    ) -> None:
+        pack = objects.commit_pack(writer)
+        try:
+            refs.write_ref(self._place.folder, _ref_name(key), commit)
+        except BaseException:
+            with suppress(OSError):
+                refs.remove_refs(self._place.folder, [_ref_name(key)])
+            # As long as a ref might need it, the pack stays.
+            if pack is not None and not refs.is_there(self._place.folder, _ref_name(key)):
+                objects.take_back(pack)
+            raise
+
+    def keys(self) -> frozenset[SnapshotKey]:
+        """The captures that are kept."""
+        return frozenset(self._commits())
+
+    def load(self, key: SnapshotKey) -> TreeState:
+        """Read a capture's trees and record. Raises DamagedSnapshotError, or KeyError for none."""
+        reader = self._reader()
+        return reader.state(reader.capture(self._commits()[key]))
+
+    def changes(self, before: SnapshotKey, after: SnapshotKey) -> tuple[FileChange, ...]:
+        """List what differs between two captures, visiting only folders that differ.
+
+        Raises as load does.
+        """
+        reader, commits = self._reader(), self._commits()
+        return reader.changes(reader.capture(commits[before]), reader.capture(commits[after]))
+
+    def read(self, oid: bytes) -> bytes:
+        """Read one blob. Raises DamagedSnapshotError."""
+        return self._reader().blob(oid)
+
+    def verify(self, oids: Iterable[bytes]) -> None:
+        """Check that each blob is there and holds what its id says. Raises DamagedSnapshotError."""
+        reader = self._reader()
+        for oid in oids:
+            reader.blob(oid)
+
+    def drop(self, keys: Iterable[SnapshotKey]) -> None:
+        """Let captures go and give their space back when a fifth of the store is garbage."""
+        if not self._place.folder.exists():
+            return
+        with told_as_snapshot_errors("old snapshots cannot be removed"):
+            gone = self._commits()
+            refs.remove_refs(self._place.folder, [_ref_name(key) for key in keys])
+            kept = self._commits()
+            if self._may_lie_about({key: gone[key] for key in gone.keys() - kept.keys()}, kept):
+                return
+            self._collect(kept.values())
+
+    def _may_lie_about(
+        self, gone: Mapping[SnapshotKey, bytes], kept: Mapping[SnapshotKey, bytes]
+    ) -> bool:
+        """Whether what only the *gone* captures needed is little enough to be left for now.
+
+        Comparing each with its nearest neighbour is quick; counting what all others need is not.
+        """
+        if self._garbage is None or not kept:
+            return False
+        reader = self._reader()
+        try:
+            for key, commit in gone.items():
+                nearest = min(kept, key=lambda other: abs(other.number - key.number))
+                self._dropped += reader.weight_beyond(commit, kept[nearest])
+        except DamagedSnapshotError:
+            return False
+        return not self._open_objects().is_worth_collecting(self._garbage, self._dropped)
+
+    def _collect(self, commits: Collection[bytes]) -> None:
+        self._garbage = self._open_objects().collect(self._reader().reachable(commits))
+        self._dropped = 0
+
+    def size(self) -> int:
+        """The bytes that the shadow repository takes on disk."""
+        return shadow.size_on_disk(self._place.folder)
+
+    def taken_at(self) -> Mapping[SnapshotKey, float]:
+        """When each kept capture was taken, in seconds since the epoch; no damaged ones."""
+        reader, times = self._reader(), {}
+        for key, commit in self._commits().items():
+            try:
+                times[key] = reader.taken_at(commit)
+            except DamagedSnapshotError:
+                continue
+        return times
+
+    def _commits(self) -> dict[SnapshotKey, bytes]:
+        found = refs.read_refs(self._place.folder)
+        keyed = ((_parse_ref_name(name), oid) for name, oid in found.items())
+        return {key: oid for key, oid in keyed if key is not None}
+
+    def _made_ready(self) -> ObjectDatabase:
+        """Make the repository if it is not there yet, and open its objects."""
+        folder = self._place.folder
+        if shadow.examine(folder) is not shadow.Standing.OURS:
+            settle(folder)
+            shadow.create(folder, self._place.root)
+            self._share()
+            self._objects = None
+        shadow.configure(folder, self._place.root)
+        objects = self._open_objects()
+        objects.look_again()
+        return objects
+
+    def _share(self) -> None:
+        like = self._place.like
+        if like is None or shadow.examine(like) is not shadow.Standing.OURS:
+            return
+        with suppress(OSError):  # what is not shared is read and stored anew
+            shadow.share(like, self._place.folder)
+            self._shared = True
+
+    def _open_objects(self) -> ObjectDatabase:
+        # Here, not above: pygit2 is slow to import, and many runs never need it.
+        from keryx_py.snapshot.objectdb import ObjectDatabase
+
+        if self._objects is None:
+            self._objects = ObjectDatabase(self._place.folder / "objects")
+        return self._objects
+
+    def _reader(self) -> CaptureReader:
+        from keryx_py.snapshot.captures import CaptureReader
+
+        return CaptureReader(self._open_objects())
+
+
+def _always(_: bytes) -> bool:
+    return True
+
+
+def _name_tree(data: bytes) -> bytes:
+    return object_id(ObjectKind.TREE, data)
+
+
+def _title(key: SnapshotKey) -> str:
+    return f"snapshot {key.number}, {key.side.value}"
+
+
+def _ref_name(key: SnapshotKey) -> str:
+    return f"{key.number}/{key.side.value}"
+
+
+def _parse_ref_name(name: str) -> SnapshotKey | None:
+    number, _, side = name.partition("/")
+    if not number.isdecimal() or side not in {known.value for known in Side}:
+        return None
+    return SnapshotKey(int(number), Side(side))

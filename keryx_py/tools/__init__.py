@@ -1,0 +1,1 @@
+"""What the agent can do to the project: one module for each kind of tool."""

@@ -1,0 +1,132 @@
+"""A restore that is killed at any step is finished or taken back at the next start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from keryx_py.rewind.apply import Found, Step, carry_out, compare
+from keryx_py.rewind.restore_journal import (
+    JournalError,
+    Restore,
+    drop_journal,
+    journal_path,
+    read_journal,
+    write_journal,
+)
+from keryx_py.session.archive import Mode
+from keryx_py.snapshot.listing import FileState, Kind, Skipped
+from keryx_py.snapshot.worktree import WorkTree
+
+HERE = Path(__file__).parents[2]
+
+
+def kill_at(first: int, stride: int) -> tuple[str, int]:
+    """Kill at every *stride*-th step from the *first*; give what went wrong and the kills."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.rewind.kill_driver", str(first), str(stride)],
+        cwd=HERE,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    *wrong, kills = done.stdout.splitlines()
+    return "\n".join(wrong), int(kills)
+
+
+def test_killed_at_some_steps_it_ends_as_old_or_new() -> None:
+    wrong, kills = kill_at(5, 11)
+
+    assert wrong == ""
+    assert kills > 10
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("first", range(1, 5))
+def test_killed_at_any_step_it_ends_as_old_or_new(first: int) -> None:
+    wrong, _ = kill_at(first, 4)
+
+    assert wrong == ""
+
+
+FILE = FileState(Kind.FILE, 0o644, b"f" * 20)
+CLOSED = FileState(Kind.FOLDER, 0o555, b"")
+OPEN = FileState(Kind.FOLDER, 0o755, b"")
+BARE = FileState(Kind.FOLDER, 0o700, b"")
+OTHER = FileState(Kind.FOLDER, 0o750, b"")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "state", "fresh", "resumed"),
+    [
+        (None, FILE, FILE, Found.NEW, Found.NEW),
+        (None, FILE, None, Found.OLD, Found.OLD),
+        (FILE, None, None, Found.NEW, Found.NEW),
+        (FILE, None, OPEN, Found.OTHER, Found.OTHER),
+        (FILE, OPEN, None, Found.OTHER, Found.OLD),
+        (OPEN, FILE, None, Found.OTHER, Found.OLD),
+        (FILE, FileState(Kind.LINK, 0, b"l" * 20), None, Found.OTHER, Found.OTHER),
+        (CLOSED, CLOSED, OPEN, Found.OTHER, Found.OLD),
+        (CLOSED, CLOSED, OTHER, Found.OTHER, Found.OTHER),
+        (CLOSED, None, OPEN, Found.OTHER, Found.OLD),
+        (None, CLOSED, OPEN, Found.OTHER, Found.OLD),
+        (None, CLOSED, BARE, Found.OTHER, Found.OLD),
+        (CLOSED, None, BARE, Found.OTHER, Found.OTHER),
+    ],
+)
+def test_what_a_killed_restore_leaves_in_between_counts_as_old(
+    old: FileState | None,
+    new: FileState | None,
+    state: FileState | None,
+    fresh: Found,
+    resumed: Found,
+) -> None:
+    step = Step(b"p", old, new)
+
+    assert compare(step, state, resumed=False) is fresh
+    assert compare(step, state, resumed=True) is resumed
+
+
+def test_a_folder_that_was_left_open_gets_its_mode_back(tmp_path: Path) -> None:
+    (tmp_path / "ro").mkdir(0o755)
+    looked_after = Step(b"ro", CLOSED, CLOSED)
+
+    outcome = carry_out([looked_after], WorkTree(tmp_path), lambda oid: oid, resumed=True)
+
+    assert outcome.done == (b"ro",)
+    assert (tmp_path / "ro").stat().st_mode & 0o777 == 0o555
+
+
+RESTORE = Restore(
+    undo=4,
+    to=2,
+    mode=Mode.BOTH,
+    cuts=True,
+    redoes=None,
+    steps=(Step(b"\xff\n", FILE, None), Step(b"d", None, CLOSED)),
+    left=(Skipped(b"x", "a pipe"),),
+)
+
+
+def test_the_record_of_a_restore_is_read_as_it_was_written(tmp_path: Path) -> None:
+    write_journal(tmp_path, RESTORE)
+
+    assert read_journal(tmp_path) == RESTORE
+    assert journal_path(tmp_path).stat().st_mode & 0o777 == 0o600
+    drop_journal(tmp_path)
+    assert read_journal(tmp_path) is None
+
+
+@pytest.mark.parametrize("at", [0, 10, -2])
+def test_a_damaged_record_is_told_from_a_sound_one(tmp_path: Path, at: int) -> None:
+    write_journal(tmp_path, RESTORE)
+    data = bytearray(journal_path(tmp_path).read_bytes())
+    data[at] ^= 1
+    journal_path(tmp_path).write_bytes(bytes(data))
+
+    with pytest.raises(JournalError):
+        read_journal(tmp_path)

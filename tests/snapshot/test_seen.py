@@ -1,0 +1,273 @@
+"""What is unchanged is not read again, and nothing that changed is ever taken for unchanged."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from keryx_py.snapshot.listing import FileState, Kind
+from keryx_py.snapshot.objects import ObjectKind, object_id
+from keryx_py.snapshot.reading import TICK
+from keryx_py.snapshot.seen import NEVER, seen_now
+from keryx_py.snapshot.store import Limits, Side, SnapshotKey, WalkProgress
+from tests.snapshot.ground import Project, fill_with_oddities
+
+FIRST = SnapshotKey(1)
+LONG_AGO = 1_600_000_000 * 10**9
+
+
+def blob(data: bytes) -> bytes:
+    return object_id(ObjectKind.BLOB, data)
+
+
+def age() -> None:
+    """Wait until what was just written is old enough to be trusted."""
+    time.sleep(0.12)
+
+
+def test_a_same_size_write_right_after_a_capture_is_seen(project: Project) -> None:
+    file = project.write("f", b"0000")
+    store = project.open()
+    store.take(FIRST, 1.0)
+
+    for number in range(300):
+        data = b"%04d" % number
+        with file.open("r+b") as same:
+            same.write(data)
+        state = store.look()
+        assert state.listing[b"f"].oid == blob(data)
+
+
+def test_a_same_size_write_right_after_a_capture_is_seen_on_resume(project: Project) -> None:
+    file = project.write("f", b"0000")
+    project.open().take(FIRST, 1.0)
+
+    for number in range(15):
+        data = b"%04d" % number
+        with file.open("r+b") as same:
+            same.write(data)
+        state = project.open().take(SnapshotKey(number + 2), 1.0)
+        assert state.listing[b"f"].oid == blob(data)
+
+
+def test_a_write_that_sets_the_old_times_back_is_seen(project: Project) -> None:
+    file = project.write("f", b"old")
+    os.utime(file, ns=(LONG_AGO, LONG_AGO))
+    age()
+    store = project.open()
+    store.take(FIRST, 1.0)
+
+    file.write_bytes(b"new")
+    os.utime(file, ns=(LONG_AGO, LONG_AGO))
+
+    assert store.look().listing[b"f"].oid == blob(b"new")
+
+
+def test_another_file_moved_into_place_is_seen(project: Project) -> None:
+    for name, data in (("f", b"one"), ("g", b"two")):
+        os.utime(project.write(name, data), ns=(LONG_AGO, LONG_AGO))
+    age()
+    store = project.open()
+    store.take(FIRST, 1.0)
+
+    (project.root / "g").replace(project.root / "f")
+
+    assert store.look().listing[b"f"].oid == blob(b"two")
+
+
+def test_a_mode_alone_is_seen(project: Project) -> None:
+    file = project.write("f", b"x", 0o755)
+    age()
+    store = project.open()
+    store.take(FIRST, 1.0)
+
+    file.chmod(0o644)
+
+    assert store.take(SnapshotKey(2), 2.0).listing[b"f"].mode == 0o644
+    assert [change.path for change in store.changes(FIRST, SnapshotKey(2))] == [b"f"]
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_what_is_unchanged_is_not_read_again(project: Project, resumed: bool) -> None:
+    for number in range(50):
+        project.write(f"d/{number % 5}/{number}", b"x" * 100)
+    (project.root / "d" / "link").symlink_to("0")
+    age()
+    store = project.open()
+    store.take(FIRST, 1.0)
+    project.write("d/3/new", b"y" * 7)
+    age()
+    told: list[WalkProgress] = []
+
+    (project.open() if resumed else store).take(SnapshotKey(2), 2.0, progress=told.append)
+
+    assert told[-1].content_bytes == 7
+
+
+def test_content_seen_but_not_stored_is_stored_by_the_next_capture(project: Project) -> None:
+    project.write("f", b"content")
+    age()
+    store = project.open()
+    store.look()
+
+    state = store.take(FIRST, 1.0)
+
+    assert project.open().read(state.listing[b"f"].oid) == b"content"
+
+
+def test_rules_that_change_after_a_capture_hold_from_the_next_one(project: Project) -> None:
+    project.write("a.log")
+    project.write("sub/b.log")
+    project.write("sub/c.txt")
+    age()
+    store = project.open()
+    assert store.take(FIRST, 1.0).ignored == frozenset()
+
+    project.write(".gitignore", b"*.log\n")
+    ignored = store.look()
+    project.write("sub/.gitignore", b"!b.log\n")
+    kept = store.look()
+    (project.root / ".gitignore").unlink()
+    open_again = store.look()
+
+    assert ignored.ignored == {b"a.log", b"sub/b.log"}
+    assert kept.ignored == {b"a.log"}
+    assert open_again.ignored == frozenset()
+    assert {b"a.log", b"sub/b.log"} <= set(open_again.listing)
+
+
+def test_changed_settings_hold_on_resume(project: Project) -> None:
+    project.write("a.log", b"x" * 20)
+    project.write("b")
+    age()
+    project.open().take(FIRST, 1.0)
+
+    excluding = project.open(exclude=("*.log",)).look()
+    limited = project.open(limits=Limits(max_file_bytes=10, free_floor_bytes=0)).look()
+
+    assert set(excluding.listing) == {b"b"}
+    assert [item.path for item in limited.skipped] == [b"a.log"]
+
+
+def test_a_file_replaced_by_a_folder_or_link_is_judged_anew(project: Project) -> None:
+    project.write(".gitignore", b"build/\n")
+    project.write("build", b"a file is not matched")
+    age()
+    store = project.open()
+    assert b"build" in store.take(FIRST, 1.0).listing
+    (project.root / "build").unlink()
+    project.write("build/x")
+
+    state = store.take(SnapshotKey(2), 2.0)
+
+    assert state.ignored == {b"build"}
+    assert set(state.listing) == {b".gitignore"}
+
+
+@pytest.mark.parametrize("name", ["keryx-seen", "keryx-seen-recent"])
+@pytest.mark.parametrize("how", ["cut", "flipped", "foreign", "empty", "gone"])
+def test_a_damaged_file_of_what_was_seen_is_of_no_account(
+    project: Project, name: str, how: str
+) -> None:
+    for number in range(40):
+        project.write(f"{number}/f", b"x")
+    age()
+    store = project.open()
+    store.take(FIRST, 1.0)
+    project.write("3/f", b"y")
+    age()
+    whole = store.take(SnapshotKey(2), 2.0)
+    file = project.shadow / name
+    data = file.read_bytes()
+
+    match how:
+        case "cut":
+            file.write_bytes(data[: len(data) // 2])
+        case "flipped":
+            file.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
+        case "foreign":
+            file.write_bytes(b"something else entirely")
+        case "empty":
+            file.write_bytes(b"")
+        case "gone":
+            file.unlink()
+
+    assert project.open().take(SnapshotKey(3), 3.0) == whole
+
+
+def test_what_was_seen_comes_back_from_disk_through_many_changes(project: Project) -> None:
+    fill_with_oddities(project)
+    for number in range(60):
+        project.write(f"many/{number}/f", b"x")
+    store = project.open()
+    for number in range(8):
+        project.write(f"many/{number}/f", b"%d" % number)
+        if number % 3 == 0:
+            (project.root / "many" / f"{50 + number}" / "f").unlink()
+            (project.root / "many" / f"{50 + number}").rmdir()
+        age() if number % 4 == 0 else None
+        state = store.take(SnapshotKey(number + 1), 1.0)
+        resumed = project.open()
+        assert resumed.look() == state
+        assert resumed.take(SnapshotKey(number + 1, side=Side.END), 1.0) == state
+
+
+def test_times_that_no_clock_should_show_do_no_harm(project: Project) -> None:
+    for number, second in enumerate((-1, 0, 2**33, 2**34 - 1)):
+        file = project.write(f"{number}", b"x")
+        os.utime(file, ns=(second * 10**9 - 1, second * 10**9 - 1))
+    age()
+    store = project.open()
+    state = store.take(FIRST, 1.0)
+
+    assert project.open().take(SnapshotKey(2), 2.0) == state
+
+
+@pytest.mark.parametrize(
+    ("times", "later", "trusted"),
+    [
+        (LONG_AGO + 5, 1, False),
+        (LONG_AGO + 5, TICK // 2, False),
+        (LONG_AGO + 5, 2 * TICK, True),
+        # A file system that counts whole seconds only.
+        (LONG_AGO, 10**9, False),
+        (LONG_AGO, 3 * 10**9, True),
+    ],
+)
+def test_a_file_that_changed_within_a_tick_is_not_trusted(
+    project: Project, times: int, later: int, trusted: bool
+) -> None:
+    file = project.write("f", b"1234")
+    status = stopped_at(file, times)
+
+    seen = seen_now(status, b"f", FileState(Kind.FILE, 0o644, b""), times + later)
+
+    assert seen.size == (4 if trusted else NEVER)
+
+
+def stopped_at(file: Path, times: int) -> os.stat_result:
+    """Describe *file* as if it had been changed at that time, which no call can bring about."""
+    status = file.stat()
+    named = {"st_mtime_ns": times, "st_ctime_ns": times, "st_atime_ns": times}
+    return os.stat_result(tuple(status), named)
+
+
+def test_rules_that_change_during_a_capture_hold_from_the_next_one(project: Project) -> None:
+    project.write(".gitignore", b"aaaa\n")
+    project.write("bbbb")
+    age()
+    store = project.open()
+
+    def change(progress: WalkProgress) -> None:
+        # The walk has read the rules, and their file's content is read after this.
+        if progress.content_bytes == 0:
+            project.write(".gitignore", b"bbbb\n")
+            age()
+
+    store.take(FIRST, 1.0, progress=change)
+
+    assert store.look().ignored == {b"bbbb"}
+    assert project.open().look().ignored == {b"bbbb"}
