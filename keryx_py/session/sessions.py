@@ -218,6 +218,8 @@ class Sessions:
         lease: Lease | None = None
         try:
             lease = Lease.take(aside, self._now())
+            # The lock's library makes the folder anew when another start cleared it just now.
+            close_to_others(aside)
             fill(aside, folder.name)
             flush_folder(aside)
             lease.check()

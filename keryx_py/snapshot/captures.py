@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from keryx_py.snapshot.failures import DamagedSnapshotError
 from keryx_py.snapshot.listing import FileChange, FileState, Kind, TreeState, differences
@@ -36,6 +37,10 @@ _KINDS = {
     LINK_MODE: Kind.LINK,
     FOLDER_MODE: Kind.FOLDER,
 }
+
+_Item: TypeAlias = tuple[bytes, bytes]
+"""A name's mode and object id in a git tree."""
+_Items: TypeAlias = dict[bytes, _Item]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +126,25 @@ class CaptureReader:
         """List what differs, visiting only folders that differ. Raises DamagedSnapshotError."""
         if before.record.usual != after.record.usual:
             return differences(self.state(before).listing, self.state(after).listing)
-        paths = set(self._differing(before.tree, after.tree))
-        paths.update(_unequal(before.record.odd, after.record.odd))
-        paths.update(_unequal(before.record.bare, after.record.bare))
-        found = []
-        for path in sorted(paths):
-            then, now = self._state_at(before, path), self._state_at(after, path)
-            if then != now:
-                found.append(FileChange(path, then, now))
-        return tuple(found)
+        found = {
+            path: (_state_of(before.record, path, one), _state_of(after.record, path, other))
+            for path, one, other in self._differing(before.tree, after.tree)
+        }
+        recorded = {
+            *_unequal(before.record.odd, after.record.odd),
+            *_unequal(before.record.bare, after.record.bare),
+        }
+        trees: dict[bytes, _Items] = {}
+        for path in recorded - found.keys():
+            found[path] = (
+                self._state_at(before, path, trees),
+                self._state_at(after, path, trees),
+            )
+        return tuple(
+            FileChange(path, then, now)
+            for path, (then, now) in sorted(found.items())
+            if then != now
+        )
 
     def blob(self, oid: bytes) -> bytes:
         """Read a blob. Raises DamagedSnapshotError."""
@@ -193,7 +208,10 @@ class CaptureReader:
                 else:
                     found.add(below)
 
-    def _differing(self, before: bytes, after: bytes) -> Iterator[bytes]:
+    def _differing(
+        self, before: bytes, after: bytes
+    ) -> Iterator[tuple[bytes, _Item | None, _Item | None]]:
+        """Yield each path whose tree items differ, with the items."""
         waiting: list[tuple[bytes, bytes | None, bytes | None]] = [(b"", before, after)]
         while waiting:
             prefix, one, other = waiting.pop()
@@ -204,21 +222,25 @@ class CaptureReader:
             for name in left.keys() | right.keys():
                 item, counterpart = left.get(name), right.get(name)
                 if item != counterpart:
-                    yield prefix + name
+                    yield prefix + name, item, counterpart
                     waiting.append((prefix + name + b"/", _below(item), _below(counterpart)))
 
-    def _state_at(self, capture: Capture, path: bytes) -> FileState | None:
-        if path in capture.record.bare:
-            return FileState(Kind.FOLDER, capture.record.bare[path], b"")
-        mode, oid = FOLDER_MODE, capture.tree
+    def _state_at(
+        self, capture: Capture, path: bytes, trees: dict[bytes, _Items]
+    ) -> FileState | None:
+        """Look one path up; *trees* holds the trees read for paths before it."""
+        item: _Item | None = (FOLDER_MODE, capture.tree)
         for name in path.split(b"/"):
-            item = self._tree(oid).get(name) if mode == FOLDER_MODE else None
-            if item is None:
-                return None
-            mode, oid = item
-        return _state(capture.record, path, mode, oid)
+            tree = _below(item)
+            if tree is None:
+                item = None  # a file or nothing stands above: nothing can be below it
+                break
+            if tree not in trees:
+                trees[tree] = self._tree(tree)
+            item = trees[tree].get(name)
+        return _state_of(capture.record, path, item)
 
-    def _tree(self, oid: bytes) -> dict[bytes, tuple[bytes, bytes]]:
+    def _tree(self, oid: bytes) -> _Items:
         try:
             items = {
                 name: (mode, item)
@@ -249,6 +271,13 @@ def _damaged(oid: bytes) -> DamagedSnapshotError:
     )
 
 
+def _state_of(record: Record, path: bytes, item: _Item | None) -> FileState | None:
+    if item is not None:
+        return _state(record, path, *item)
+    mode = record.bare.get(path)
+    return None if mode is None else FileState(Kind.FOLDER, mode, b"")
+
+
 def _state(record: Record, path: bytes, mode: bytes, oid: bytes) -> FileState:
     kind = _KINDS[mode]
     if kind is Kind.LINK:
@@ -256,7 +285,7 @@ def _state(record: Record, path: bytes, mode: bytes, oid: bytes) -> FileState:
     return FileState(kind, record.mode_of(path, mode), b"" if kind is Kind.FOLDER else oid)
 
 
-def _below(item: tuple[bytes, bytes] | None) -> bytes | None:
+def _below(item: _Item | None) -> bytes | None:
     return item[1] if item is not None and item[0] == FOLDER_MODE else None
 
 

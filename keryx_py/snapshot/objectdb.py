@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,11 +79,10 @@ class ObjectDatabase:
 
     def _stamps(self) -> dict[str, tuple[int, int, int]]:
         found = {}
-        with os.scandir(self.pack_folder) as files:
-            for file in files:
-                status = file.stat(follow_symlinks=False)
-                if file.name.endswith((".idx", ".pack")):
-                    found[file.name] = (status.st_ino, status.st_size, status.st_mtime_ns)
+        for file in self.pack_folder.glob("*"):
+            if file.suffix in (".idx", ".pack"):
+                status = file.lstat()
+                found[file.name] = (status.st_ino, status.st_size, status.st_mtime_ns)
         return found
 
     @property

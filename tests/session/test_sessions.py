@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 import subprocess
 import tempfile
@@ -481,6 +482,27 @@ def test_what_dead_processes_left_is_cleared_and_what_the_living_make_stays(
     assert not gone.exists()
     assert not half.exists()
     assert living.exists()
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_a_new_folder_that_another_start_took_for_a_leftover_is_made_again(
+    tmp_path: Path, root: Path, locked: bool
+) -> None:
+    taken: list[Path] = []
+
+    def now_and_clear() -> float:
+        for folder in (tmp_path / "data" / "sessions").glob(".new-*"):
+            if not taken and (folder / "lease").exists() is locked:
+                taken.append(folder)
+                shutil.rmtree(folder)
+        return 1.0
+
+    session = Sessions(tmp_path / "data", now=now_and_clear).create(root)
+
+    assert taken
+    assert session.append(TurnEntry(1, 0.0, "go", None)) == 0
+    assert session.folder.stat().st_mode & 0o777 == 0o700
+    session.close()
 
 
 LINKS: list[Callable[[Path], Path]] = [
