@@ -1,10 +1,10 @@
-"""Keep the terminal from echoing what is typed while a turn runs."""
+"""Keep the terminal from echoing what is typed between two input lines."""
 
 from __future__ import annotations
 
 import termios
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 
@@ -23,4 +23,6 @@ def unechoed(terminal: TextIO) -> Iterator[None]:
     try:
         yield
     finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+        # A terminal that is gone has no ways to get back.
+        with suppress(termios.error):
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

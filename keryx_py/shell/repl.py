@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from threading import Thread
@@ -46,7 +46,8 @@ def run_shell(project: OpenProject, streams: Streams) -> int:
         reader = TerminalReader(furnishing(project, streams.color))
         screen = Screen(streams.stdout, color=streams.color)
         shell = terminal_shell(project, screen, reader)
-        return Repl(shell, reader, lambda: unechoed(streams.stdin)).run()
+        with unechoed(streams.stdin):
+            return Repl(shell, reader).run()
     screen = Screen(streams.stdout, plain=True)
     rewinds = RewindCommands(project, screen, time.monotonic)
     shell = Shell(project, screen, NobodyAsker(screen), rewinds, time.monotonic)
@@ -84,16 +85,9 @@ REWINDING = ("rewind", "undo", "redo", "diff", "checkpoint")
 class Repl:
     """The shell's loop."""
 
-    def __init__(
-        self,
-        shell: Shell,
-        reader: Reader,
-        quiet: Callable[[], AbstractContextManager[None]] = nullcontext,
-    ) -> None:
-        """*quiet* keeps what is typed while a line is run from being shown before its time."""
+    def __init__(self, shell: Shell, reader: Reader) -> None:
         self._shell = shell
         self._reader = reader
-        self._quiet = quiet
 
     def run(self) -> int:
         """Run lines until there are no more, or the person leaves; return the exit code."""
@@ -116,12 +110,11 @@ class Repl:
             return
         if not _is_confirm(line):
             self._shell.rewinds.withdraw()
-        with self._quiet():
-            match line:
-                case Command():
-                    run_command(self._shell, line)
-                case Prompt(text):
-                    self._take_turn(text)
+        match line:
+            case Command():
+                run_command(self._shell, line)
+            case Prompt(text):
+                self._take_turn(text)
 
     def _take_turn(self, prompt: str) -> None:
         shell = self._shell
