@@ -64,10 +64,13 @@ SessionArgument = Annotated[
 ]
 
 Number = Annotated[str, typer.Argument(metavar="N", help="The number of a point.")]
-ModeWord = Annotated[str, typer.Argument(metavar="[MODE]", help="files, history or both.")]
+ModeWord = Annotated[str, typer.Argument(metavar="[MODE]", help="files, history, both or only.")]
 Paths = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Argument(metavar="[PATH]...", help="Only these paths; mode files only."),
+]
+Keep = Annotated[
+    bool, typer.Option("--keep", help="Leave what you changed yourself; with files or both.")
 ]
 PlanId = Annotated[
     str, typer.Option("--plan", metavar="ID", help="Refuse any plan but this one of a preview.")
@@ -210,7 +213,7 @@ def sessions_delete(
     ] = None,
     older_than: Annotated[
         Optional[float],  # noqa: UP045
-        typer.Option("--older-than", metavar="DAYS", help="Not used for so many days."),
+        typer.Option("--older-than", metavar="DAYS", min=0, help="Not used for so many days."),
     ] = None,
     orphaned: Annotated[bool, typer.Option("--orphaned", help="Whose root is gone.")] = False,
     project: Annotated[bool, typer.Option("--project", help="Of this project.")] = False,
@@ -267,6 +270,7 @@ def rewind_preview(
     number: Number,
     mode: ModeWord = "files",
     paths: Paths = None,
+    keep: Keep = False,
     session: SessionId = None,
     root: Root = None,
     as_json: Json = False,
@@ -274,7 +278,7 @@ def rewind_preview(
     """Show what going back to a point would change."""
     from keryx_py.shell.rewind_cli import Asked
 
-    asked = Asked(number, mode, tuple(paths or ()))
+    asked = Asked(number, mode, tuple(paths or ()), keep)
     _on_rewinds(ctx, Opened(session, root, as_json), lambda cli: cli.preview(asked))
 
 
@@ -284,6 +288,7 @@ def rewind_apply(
     number: Number,
     mode: ModeWord = "files",
     paths: Paths = None,
+    keep: Keep = False,
     plan: PlanId = "",
     yes: Yes = False,
     session: SessionId = None,
@@ -293,7 +298,7 @@ def rewind_apply(
     """Preview going back to a point, and with --yes do it."""
     from keryx_py.shell.rewind_cli import Asked
 
-    asked = Asked(number, mode, tuple(paths or ()))
+    asked = Asked(number, mode, tuple(paths or ()), keep)
     _on_rewinds(
         ctx, Opened(session, root, as_json), lambda cli: cli.apply(asked, yes=yes, plan_id=plan)
     )
@@ -302,16 +307,45 @@ def rewind_apply(
 @rewind_app.command("diff")
 def rewind_diff(
     ctx: typer.Context,
-    number: Number,
-    paths: Paths = None,
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="N [M|only] [PATH]... | all [PATH]...",
+            help="Since point N, from N to M, in turn N only, or in the whole session.",
+        ),
+    ],
     session: SessionId = None,
     root: Root = None,
     as_json: Json = False,
 ) -> None:
-    """Show what changed since a point."""
-    _on_rewinds(
-        ctx, Opened(session, root, as_json), lambda cli: cli.diff(number, tuple(paths or ()))
-    )
+    """Show what changed; piped, it is what git apply takes."""
+    _on_rewinds(ctx, Opened(session, root, as_json), lambda cli: cli.diff(tuple(words)))
+
+
+@rewind_app.command("export")
+def rewind_export(
+    ctx: typer.Context,
+    number: Annotated[
+        str, typer.Argument(metavar="[N]", help="The turn whose changes are meant.")
+    ] = "",
+    since: Annotated[
+        str, typer.Option("--since", metavar="N", help="Instead: all that changed since point N.")
+    ] = "",
+    patch: Annotated[
+        bool, typer.Option("--patch", help="As a patch that git apply takes, binary files too.")
+    ] = False,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--output", "-o", metavar="FILE", help="A new file; else standard output."),
+    ] = None,
+    session: SessionId = None,
+    root: Root = None,
+) -> None:
+    """Write what a turn changed as a patch."""
+    from keryx_py.shell.rewind_cli import Export
+
+    wanted = Export(number, since, patch, output)
+    _on_rewinds(ctx, Opened(session, root, False), lambda cli: cli.export(wanted))
 
 
 @rewind_app.command("undo")
@@ -381,7 +415,7 @@ def _exit_code(options: Options, work: Callable[[Settings, Streams], int]) -> in
     from keryx_py.shell.line import UsageError
     from keryx_py.shell.repl import bug_sentence, system_reason
 
-    data_dir = Path.home() / ".keryx"
+    data_dir = _early_folder()
     try:
         settings = _settings(options)
         data_dir = settings.data_dir
@@ -402,13 +436,24 @@ def _exit_code(options: Options, work: Callable[[Settings, Streams], int]) -> in
         return _say(bug_sentence(error, data_dir), 1)
 
 
+def _early_folder() -> Path:
+    """Say where a bug is noted as long as no settings say where the data folder is."""
+    try:
+        return Path.home() / ".keryx"
+    except RuntimeError:
+        return Path("/")  # no home folder: the sentence alone must do
+
+
 def _settings(options: Options) -> Settings:
     import platformdirs
 
     from keryx_py.settings import Flags, load_settings
 
     flags = Flags(options.model, options.base_url, options.approve, options.no_color)
-    folder = platformdirs.user_config_path("keryx", appauthor=False)
+    try:
+        folder = platformdirs.user_config_path("keryx", appauthor=False)
+    except RuntimeError:
+        folder = Path()  # no home folder, so no settings in it
     return load_settings(os.environ, flags, folder / "settings.toml")
 
 

@@ -43,6 +43,8 @@ class Settings:
     context_tokens: int = 100_000
     max_steps: int = 100
     color: bool = True
+    pager: str | None = None
+    """The person's own pager, as for sh -c; None for the usual one."""
     openai_key: str | None = field(default=None, repr=False)
     anthropic_key: str | None = field(default=None, repr=False)
     tool_environment: dict[str, str] = field(default_factory=dict, repr=False)
@@ -60,6 +62,9 @@ class Flags:
     approve: tuple[str, ...] = ()
     no_color: bool = False
 
+
+NOWHERE = Path("/")
+"""In place of the home folder of a user who has none."""
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 """Variables that no tool's process is given."""
@@ -83,7 +88,7 @@ def load_settings(environ: Mapping[str, str], flags: Flags, config_file: Path) -
     asked = [*flags.approve, *_words(values.get("approve", []))]
     return Settings(
         data_dir=_data_dir(environ),
-        home=Path(environ.get("HOME") or Path.home()),
+        home=_home(environ) or NOWHERE,
         model=flags.model or environ.get("KERYX_MODEL") or str(values.get("model", "offline")),
         base_url=flags.base_url
         or environ.get("OPENAI_BASE_URL")
@@ -100,6 +105,7 @@ def load_settings(environ: Mapping[str, str], flags: Flags, config_file: Path) -
         context_tokens=_whole(values, "context_tokens", 100_000),
         max_steps=_whole(values, "max_steps", 100),
         color=not flags.no_color and not environ.get("NO_COLOR"),
+        pager=environ.get("PAGER"),
         openai_key=environ.get("OPENAI_API_KEY") or None,
         anthropic_key=environ.get("ANTHROPIC_API_KEY") or None,
         tool_environment={k: v for k, v in environ.items() if k not in KEYS},
@@ -112,9 +118,9 @@ def parse_risk(word: str) -> Risk:
     names = [risk.value for risk in Risk if risk.mutates]
     if word not in names:
         near = get_close_matches(word, names, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = f" (did you mean {near[0]}?)" if near else ""
         raise SettingsError(
-            f"there is no risk {word!r} to approve{hint} Say one of {', '.join(names)}."
+            f"there is no risk {word!r} to approve{hint}; say one of {', '.join(names)}"
         )
     return Risk(word)
 
@@ -132,6 +138,7 @@ _TYPES: Mapping[str, tuple[type, str]] = {
     "context_tokens": (int, "a whole number of at least 1000"),
     "max_steps": (int, "a whole number of at least 1"),
 }
+_TOO_MUCH = 10**15
 _LEAST: Mapping[str, float] = {
     "keep": 1,
     "max_file_mb": 1e-6,
@@ -143,6 +150,9 @@ _LEAST: Mapping[str, float] = {
 
 
 def _read_file(path: Path) -> Mapping[str, object]:
+    if not path.is_absolute():
+        # Of a user without a home folder; from here it would be a project's own file.
+        return {}
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -165,6 +175,8 @@ def _checked(key: str, value: object, path: Path) -> Value:
         fine = fine and all(isinstance(word, str) for word in value)
     if isinstance(value, int | float) and key in _LEAST:
         fine = fine and value >= _LEAST[key]
+        if fine and value >= _TOO_MUCH:
+            raise SettingsError(f"{path}: {key} is too large; it must be below 10^15")
     if not fine:
         raise SettingsError(f"{path}: {key} must be {meaning}")
     assert isinstance(value, str | bool | int | float | list)
@@ -203,10 +215,30 @@ def _rewind_switch(value: str) -> tuple[str, tuple[str, ...]]:
             )
 
 
+def _home(environ: Mapping[str, str]) -> Path | None:
+    """The home folder; None for a user who has none, as some services run."""
+    try:
+        return Path(environ.get("HOME") or Path.home())
+    except RuntimeError:
+        return None
+
+
 def _data_dir(environ: Mapping[str, str]) -> Path:
     chosen = environ.get("KERYX_DATA_DIR")
     if chosen:
-        return Path(chosen).expanduser().resolve()
+        try:
+            return Path(chosen).expanduser().resolve()
+        except RuntimeError as error:
+            raise SettingsError(f"KERYX_DATA_DIR={chosen!r} names no user's home folder") from error
     import platformdirs  # at first use: most tests and --help need no folders
 
-    return platformdirs.user_data_path("keryx", appauthor=False).resolve()
+    try:
+        folder = platformdirs.user_data_path("keryx", appauthor=False)
+    except RuntimeError:
+        folder = Path()
+    # Where no home folder is known, some versions raise and others name one below this folder.
+    if not folder.is_absolute():
+        raise SettingsError(
+            "no home folder is known to keep sessions in; set KERYX_DATA_DIR to a folder of yours"
+        )
+    return folder.resolve()

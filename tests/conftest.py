@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.soundness import check_stores
 
 settings.register_profile(
     "repeatable",
@@ -20,7 +26,41 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("KERYX_HYPOTHESIS", "repeatable"))
 
+JUDGE = "git"
+"""The program that judges what keryx stored; keryx itself does not need it."""
+
 SEALED = ("GIT_", "KERYX_", "XDG_", "OPENAI_", "ANTHROPIC_", "LC_")
+
+
+@contextmanager
+def _skipped_without_its_judge() -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        if error.filename == JUDGE and shutil.which(JUDGE) is None:
+            pytest.skip(f"{JUDGE} is to judge this, and is not installed")
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None]:
+    """Skip what the judge is needed for on a machine that lacks it."""
+    with _skipped_without_its_judge():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None]:
+    """The same for the test itself."""
+    with _skipped_without_its_judge():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None]:
+    """The same for what is looked at after the test."""
+    with _skipped_without_its_judge():
+        return (yield)
 
 
 @pytest.fixture(autouse=True)
@@ -38,3 +78,26 @@ def sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PROMPT_TOOLKIT_NO_CPR", "1")
     time.tzset()
     return home
+
+
+@pytest.fixture(autouse=True)
+def sound_stores(request: pytest.FixtureRequest, sealed: Path) -> Iterator[None]:
+    """Have git find every store sound that the test leaves, unless it is marked damaged_store."""
+    folders = [sealed]
+    if "tmp_path" in request.fixturenames:
+        folders.append(request.getfixturevalue("tmp_path"))
+    yield
+    if request.node.get_closest_marker("damaged_store") is None:
+        check_stores(folders)
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that any user can get to, for as_user(); `tmp_path` lies in a closed one.
+
+    git has to find the stores in it sound in the end.
+    """
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+        check_stores([Path(folder)])

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from benchmarks.trees import change_files, make_tree
 
@@ -20,6 +23,7 @@ TITLES = {
 }
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is one of the two sides")
 def test_the_benchmark_measures_both_sides_and_keeps_the_medians(tmp_path: Path) -> None:
     kept = tmp_path / "out.json"
     options = ["--files", "50", "--runs", "1", "--json", str(kept), "--folder", str(tmp_path)]

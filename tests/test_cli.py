@@ -58,6 +58,12 @@ def test_without_anyone_to_ask_a_call_is_denied_and_it_is_said(project: Path) ->
     assert not (project / "b.txt").exists()
 
 
+def test_a_session_in_which_nothing_happened_leaves_nothing_behind(project: Path) -> None:
+    sat_at("/status", "/new", "/help")
+
+    assert json.loads(keryx("sessions", "list", "--json").stdout) == []
+
+
 def test_continue_goes_on_in_the_session_used_last(project: Path) -> None:
     sat_at('create b.txt with "two"')
 
@@ -252,3 +258,85 @@ def test_no_command_line_ends_in_a_traceback(project: Path) -> None:
         assert "hit a bug" not in done.output, (words, done.output)
         assert done.exception is None or isinstance(done.exception, SystemExit), words
     assert (project / "a.txt").read_text() == "one\n"
+
+
+def test_days_below_none_are_refused_before_anything_is_deleted(project: Path) -> None:
+    sat_at('create b.txt with "two"')
+
+    done = keryx("sessions", "delete", "--older-than", "-1", "--yes")
+
+    assert done.exit_code == 2
+    assert len(json.loads(keryx("sessions", "list", "--json").stdout)) == 1
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become a user whom nobody knows")
+@pytest.mark.parametrize(
+    ("extra", "said", "code"),
+    [({}, "set KERYX_DATA_DIR", 1), ({"KERYX_DATA_DIR": "data"}, "Wrote", 0)],
+)
+def test_a_user_without_a_home_folder_can_run_keryx(
+    tmp_path: Path, extra: dict[str, str], said: str, code: int
+) -> None:
+    """As cron and containers start programs: no HOME, and a number that nobody has as a name."""
+    checkout = Path(__file__).parent.parent
+    ran = subprocess.run(
+        [sys.executable, "-c", AS_NOBODY, 'create b.txt with "two"'],
+        cwd=_open_to_all(tmp_path),
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(checkout),
+            "HOME": str(tmp_path),
+            **extra,
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (ran.returncode, "Traceback" in ran.stderr) == (code, False), ran.stderr
+    assert said in ran.stdout + ran.stderr
+    assert not (tmp_path / "~").exists()
+
+
+AS_NOBODY = """
+import os, sys
+from keryx_py.cli import main
+from tests.cases.as_user import load_everything
+load_everything()
+os.environ.pop("HOME")
+os.setgid(54321)
+os.setuid(54321)
+sys.argv = ["keryx", "run", "--approve", "write", sys.argv[1]]
+main()
+"""
+
+
+def _open_to_all(folder: Path) -> Path:
+    """Let whoever the child is write into *folder* of pytest's."""
+    for above in (folder, *folder.parents[:2]):
+        above.chmod(0o777)
+    return folder
+
+
+def test_a_piped_difference_and_an_export_are_patches_that_git_applies(
+    project: Path, tmp_path: Path
+) -> None:
+    sat_at('create b.txt with "two"', "/checkpoint good")
+    (project / "a.txt").write_bytes(b"one\r\n\0\xff")
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "a.txt").write_text("one\n")
+
+    for words in (["diff", "@good"], ["export", "1", "--patch"]):
+        made = subprocess.run(
+            [sys.executable, "-m", "keryx_py", "rewind", *words], capture_output=True, check=True
+        )
+        subprocess.run(["git", "apply", "-"], cwd=copy, input=made.stdout, check=True)
+
+    assert (copy / "a.txt").read_bytes() == b"one\r\n\0\xff"
+    assert (copy / "b.txt").read_text() == "two\n"
+    assert keryx("rewind", "preview", "@good").exit_code == 0
+    refused = keryx("rewind", "export", "1")
+    assert refused.exit_code == 2
+    assert "--patch" in refused.output

@@ -95,6 +95,10 @@ def test_the_file_can_switch_snapshots_off(tmp_path: Path) -> None:
         ("max_steps = 'many'", "max_steps must be"),
         ("snapshots = 'off'", "snapshots must be true or false"),
         ("= broken", "not valid TOML"),
+        ("max_file_mb = inf", "max_file_mb is too large"),
+        ("size_limit_gb = 1" + "0" * 400, "size_limit_gb is too large"),
+        ("free_floor_gb = nan", "free_floor_gb must be"),
+        ("approve = ['wirte']", "'wirte' to approve (did you mean write?); say one of write, "),
     ],
 )
 def test_a_mistake_in_the_file_is_one_sentence(tmp_path: Path, text: str, said: str) -> None:
@@ -111,6 +115,18 @@ def test_a_file_that_is_not_text_is_one_sentence(tmp_path: Path) -> None:
 
     with pytest.raises(SettingsError, match="cannot be read"):
         load_settings({}, Flags(), file)
+
+
+def test_no_file_of_a_project_is_taken_for_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user without a home folder has none; the path of one who has it is absolute."""
+    file = Path("~", ".config", "keryx", "settings.toml")
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text("snapshots = false")
+    monkeypatch.chdir(tmp_path)
+
+    assert load_settings({"HOME": str(tmp_path)}, Flags(), file).snapshots
 
 
 def test_the_data_folder_can_be_chosen(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from keryx_py.agent.events import CallEnded, CallOutput, CallStarted, Event, Not
 from keryx_py.messages import ToolCall, ToolResult
 from keryx_py.session.archive import Entry, RanEntry, RunEntry
 from keryx_py.tools.arguments import parse_args
-from keryx_py.tools.base import Args, Outcome, Risk, Tool, ToolError
+from keryx_py.tools.base import Args, MovesGit, Outcome, Risk, Tool, ToolError
 
 Emit: TypeAlias = Callable[[Event], None]
 Append: TypeAlias = Callable[[Entry], object]
@@ -141,9 +141,18 @@ class ToolRunner:
         self, tool: Tool, args: Args, call: ToolCall, risk: Risk, title: str, saved: bool
     ) -> ToolResult:
         writes = tuple(map(os.fsdecode, tool.targets(args)))
+        git = tool.git_moves(args) if isinstance(tool, MovesGit) else ()
         self._gates.append(
             RunEntry(
-                self._turn, call.id, call.tool, risk.value, title, saved, self._delegated, writes
+                self._turn,
+                call.id,
+                call.tool,
+                risk.value,
+                title,
+                saved,
+                self._delegated,
+                writes,
+                git,
             )
         )
         try:
@@ -210,7 +219,7 @@ class ToolRunner:
         return ToolResult(call.id, refused.output, ok=False)
 
     def _unknown(self, name: str) -> str:
-        near = get_close_matches(name, self.tools, n=1)
+        near = get_close_matches(name[:60], self.tools, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         return f"there is no tool {name[:60]!r}{hint} The tools are: {', '.join(self.tools)}"
 

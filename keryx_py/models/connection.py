@@ -12,6 +12,7 @@ from keryx_py.models.failures import (
     Server,
     TransientError,
     cut_short,
+    shown_url,
     unreachable,
 )
 
@@ -69,7 +70,7 @@ def checked_base_url(base_url: str) -> str:
         usable = False
     if not usable or any(c.isspace() for c in base_url.strip()):
         raise ModelError(
-            f'The base URL "{base_url}" is not a web address; write one like '
+            f'The base URL "{shown_url(base_url)}" is not a web address; write one like '
             "http://localhost:11434/v1."
         )
     return base_url.strip().rstrip("/")

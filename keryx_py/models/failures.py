@@ -36,7 +36,7 @@ class Server:
     """The key, which no sentence may hold."""
 
     def __str__(self) -> str:
-        return f"the server at {self.url}"
+        return f"the server at {shown_url(self.url)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,14 @@ class Refusal:
     """The server's own words."""
     headers: Mapping[str, str] = field(default_factory=dict)
     code: str = ""
+
+
+_LOGIN = re.compile(r"(?<=//)[^/?#]*@")
+
+
+def shown_url(url: str) -> str:
+    """Leave a name and password out of *url*, which may be a key."""
+    return _LOGIN.sub("…@", url)
 
 
 _TOO_LONG = re.compile(

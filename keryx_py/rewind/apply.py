@@ -170,7 +170,7 @@ class _Restore:
                 self._tree.write_link(step.path, self._read(new.oid))
             case Kind.FILE:
                 if state is not None and (state.kind, state.oid) == (new.kind, new.oid):
-                    self._tree.set_mode(step.path, new.mode)
+                    self._tree.set_file_mode(step.path, new.mode, flush=self._flush_each)
                 else:
                     self._tree.write_file(
                         step.path, self._read(new.oid), new.mode, flush=self._flush_each

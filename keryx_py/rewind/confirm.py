@@ -6,6 +6,7 @@ Nothing is overwritten or removed that the undo point does not hold.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -35,6 +36,7 @@ from keryx_py.snapshot.store import (
     Side,
     SnapshotError,
     SnapshotKey,
+    SnapshotStore,
 )
 from keryx_py.snapshot.worktree import WorkTree, WorkTreeError
 
@@ -107,6 +109,7 @@ class _Confirmed:
             redoes=self._plan.redoes,
             steps=(*steps, *_looked_after(steps, held)),
             left=left,
+            made=self._files.made,
         )
         self._check_root()
         with held_interrupts() as interrupts:
@@ -119,9 +122,8 @@ class _Confirmed:
 
     def _check_target(self) -> None:
         """Verify every object that will be needed, before anything is written."""
-        wanted = {c.then.oid for c in self._files.changes if c.then and c.then.oid}
         try:
-            self._store.verify(wanted)
+            self._store.verify(wanted_of_store(self._files))
         except DamagedSnapshotError as error:
             raise RefusedError(f"the snapshot is damaged: {error}; nothing was changed") from error
         self._check_root()
@@ -166,7 +168,7 @@ class _Confirmed:
         )
 
     def _restore(self, restore: Restore) -> RewindReport:
-        outcome = carry_out(restore.steps, self._tree, self._store.read)
+        outcome = carry_out(restore.steps, self._tree, reading(restore, self._store))
         ended = capture_end(self._keeping, restore.undo)
         done = paths_done(restore, outcome)
         failed = tuple(sorted((*outcome.failed, *restore.left), key=lambda one: one.path))
@@ -189,9 +191,36 @@ class _Confirmed:
         """Take the files back to the undo point: the archive cannot say that they moved."""
         done = frozenset(report.done)
         steps = [step for step in restore.steps if step.path in done or step.old == step.new]
-        back = carry_out(reversed_steps(steps), self._tree, self._store.read)
+        read = reading(restore, self._store)
+        back = carry_out(reversed_steps(steps), self._tree, read)
         drop_journal(self._session.folder)
         return replace(report, done=(), failed=back.failed, files_put_back=not back.failed)
+
+
+def wanted_of_store(files: RestorePlan) -> frozenset[bytes]:
+    """Name the blobs that the captures must hold for *files*.
+
+    Not those that were made for the plan, nor what stands at its path already: where only a mode
+    is to change, no content is written.
+    """
+    return frozenset(
+        change.then.oid
+        for change in files.changes
+        if change.then is not None
+        and change.then.oid
+        and change.then.oid not in files.made
+        and not (change.now is not None and change.now.oid == change.then.oid)
+    )
+
+
+def reading(restore: Restore, store: SnapshotStore) -> Callable[[bytes], bytes]:
+    """Give what reads each blob that *restore* may write."""
+
+    def read(oid: bytes) -> bytes:
+        made = restore.made.get(oid)
+        return store.read(oid) if made is None else made
+
+    return read
 
 
 def steps_from(

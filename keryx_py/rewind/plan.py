@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from keryx_py.rewind.points import RewindPoint
@@ -17,6 +17,8 @@ class AuthorKind(Enum):
 
     TURN = "turn"
     PERSON = "person"
+    SESSION = "session"
+    """A turn or a rewind of another session of the project."""
     UNKNOWN = "unknown"
 
 
@@ -26,7 +28,10 @@ class Author:
 
     kind: AuthorKind
     turn: int | None = None
-    """The turn's number; None unless a TURN."""
+    """The turn's number, in its own session; None for who is no turn, such as a rewind of a
+    SESSION."""
+    session: str = ""
+    """The id of the other session; empty unless a SESSION."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,19 @@ class PathChange:
     """Whether its content moved between two previews, so that it alone makes no plan stale."""
 
 
+class Way(Enum):
+    """How much of the difference a rewind takes back."""
+
+    PLAIN = "plain"
+    """All of it."""
+    KEEP = "keep"
+    """What the person changed stays."""
+    ONLY = "only"
+    """One turn's changes alone; what came later stays."""
+    PICKED = "picked"
+    """The hunks that the person picked."""
+
+
 @dataclass(frozen=True, slots=True)
 class RestorePlan:
     """The files half of a rewind."""
@@ -59,6 +77,16 @@ class RestorePlan:
     """What is skipped or ignored now or then among the paths that the span's turns wrote."""
     files_now: int
     """How many files the work tree holds now."""
+    made: Mapping[bytes, bytes] = field(default_factory=dict)
+    """The contents that were made for this plan and are held nowhere yet, by their blob ids."""
+    merged: tuple[bytes, ...] = ()
+    """The paths among *changes* whose new state joins both sides, in path order."""
+    kept: tuple[bytes, ...] = ()
+    """The paths that stay because the person, or what came later, changed them; in path order."""
+    kept_for_others: frozenset[bytes] = frozenset()
+    """Those of *kept* that, beside turns, other sessions alone changed."""
+    conflicts: tuple[Skipped, ...] = ()
+    """The paths that both sides changed and no merge could join: they stay, each with why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +129,7 @@ class RewindPlan:
     """For a redo, the position of the RewindEntry that it takes back."""
     returning: tuple[int, ...] = ()
     """For a redo, the numbers of the turns that count again."""
+    way: Way = Way.PLAIN
 
     @property
     def empty(self) -> bool:

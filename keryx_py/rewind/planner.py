@@ -9,7 +9,16 @@ from dataclasses import dataclass, replace
 from keryx_py.messages import Message
 from keryx_py.rewind.attribution import Chapter, attribute
 from keryx_py.rewind.difference import EVERYTHING, Limit, left_out, work_out
-from keryx_py.rewind.plan import Author, HistoryCut, PathChange, RestorePlan, RewindPlan
+from keryx_py.rewind.leaving import Target
+from keryx_py.rewind.plan import (
+    Author,
+    AuthorKind,
+    HistoryCut,
+    PathChange,
+    RestorePlan,
+    RewindPlan,
+    Way,
+)
 from keryx_py.rewind.points import PointKind, RewindPoint
 from keryx_py.rewind.span import list_not_covered, list_not_undone, position_of
 from keryx_py.session.archive import Entries, ItemEntry, Mode, TurnEntry, live_turns
@@ -27,6 +36,7 @@ class Question:
     limit: Limit = EVERYTHING
     redoes: int | None = None
     returning: tuple[int, ...] = ()
+    way: Way = Way.PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,8 @@ class Trees:
     """Whose the time from the newest capture to now is."""
     known: frozenset[bytes] = frozenset()
     """The paths that both were asked about, whatever rules say."""
+    target: Target | None = None
+    """What is aimed at where that is not just the files then."""
 
 
 def plan_rewind(
@@ -57,7 +69,9 @@ def plan_rewind(
     files = None
     if question.mode.moves_files:
         files = _plan_files(question, entries, trees, start)
-        if previous is not None and _same_question(previous, question):
+        moves_whole = question.way is Way.PLAIN
+        # What was merged was merged with one content: when that moves, all is looked at again.
+        if previous is not None and moves_whole and _same_question(previous, question):
             files = mark_being_written(files, previous)
     cuts = question.mode.cuts_history and question.redoes is None
     plan = RewindPlan(
@@ -71,6 +85,7 @@ def plan_rewind(
         position=len(entries),
         redoes=question.redoes,
         returning=question.returning,
+        way=question.way,
     )
     return with_id(plan)
 
@@ -80,19 +95,16 @@ def _plan_files(
 ) -> RestorePlan:
     if trees is None:
         return RestorePlan(None, (), (), (), 0)
-    then, now = trees.then, trees.now
-    difference = work_out(now, then, question.limit, trees.known)
-    authors = attribute(
-        (change.path for change in difference.changes),
-        then.listing,
-        trees.chapters,
-        now.listing,
-        trees.last,
-        left_out((change.path for change in difference.changes), now),
-    )
+    then, now, target = trees.then, trees.now, trees.target
+    limit = question.limit if target is None else replace(question.limit, exactly=target.exactly)
+    difference = work_out(now, then if target is None else target.tree, limit, trees.known)
+    told = [change.path for change in difference.changes]
+    told += target.kept if target is not None else ()
+    hidden = left_out(told, now)
+    authors = attribute(told, then.listing, trees.chapters, now.listing, trees.last, hidden)
     staying = {skipped.path for skipped in difference.staying}
-    not_covered = list_not_covered(entries, start, (then, now), question.limit)
-    return RestorePlan(
+    not_covered = list_not_covered(entries, start, (then, now), limit)
+    files = RestorePlan(
         target=trees.key,
         changes=tuple(
             PathChange(change.path, change.before, change.after, authors[change.path])
@@ -102,6 +114,37 @@ def _plan_files(
         not_covered=tuple(skipped for skipped in not_covered if skipped.path not in staying),
         files_now=sum(1 for state in now.listing.values() if state.kind is not Kind.FOLDER),
     )
+    return files if target is None else _aimed(files, target, limit, authors)
+
+
+def _aimed(
+    files: RestorePlan,
+    target: Target,
+    limit: Limit,
+    authors: Mapping[bytes, tuple[Author, ...]],
+) -> RestorePlan:
+    """Say in *files* what stays and what is joined, and that nothing of the person's goes."""
+    changes = tuple(
+        replace(change, by=tuple(one for one in change.by if one.kind is AuthorKind.TURN))
+        for change in files.changes
+    )
+    needed = {change.then.oid for change in changes if change.then is not None}
+    return replace(
+        files,
+        changes=changes,
+        made={oid: content for oid, content in target.made.items() if oid in needed},
+        merged=tuple(change.path for change in changes if change.path in target.merged),
+        kept=tuple(path for path in target.kept if limit.covers(path)),
+        kept_for_others=frozenset(
+            path for path in target.kept if limit.covers(path) and _is_others(authors[path])
+        ),
+        conflicts=tuple(one for one in target.conflicts if limit.covers(one.path)),
+    )
+
+
+def _is_others(authors: tuple[Author, ...]) -> bool:
+    """Whether, beside turns, other sessions alone had a part."""
+    return {author.kind for author in authors} - {AuthorKind.TURN} == {AuthorKind.SESSION}
 
 
 def cut_history(entries: Entries, point: RewindPoint) -> HistoryCut | None:
@@ -126,6 +169,7 @@ def _same_question(previous: RewindPlan, question: Question) -> bool:
         and previous.mode is question.mode
         and previous.paths == question.paths
         and previous.redoes == question.redoes
+        and previous.way is question.way
     )
 
 
@@ -189,6 +233,7 @@ def _rests_on(plan: RewindPlan) -> Sequence[bytes]:
     key = plan.files.target if plan.files else None
     parts = [
         f"{plan.point.number} {plan.mode.value} {plan.position} {plan.redoes}".encode(),
+        plan.way.value.encode(),
         f"{key.number} {key.side.value}".encode() if key else b"-",
         b"%d" % len(plan.paths),
         *plan.paths,
@@ -197,6 +242,10 @@ def _rests_on(plan: RewindPlan) -> Sequence[bytes]:
     for change in plan.files.changes if plan.files else ():
         now = b"being written" if change.being_written else _state_bytes(change.now)
         parts += [change.path, now, _state_bytes(change.then)]
+    for conflict in plan.files.conflicts if plan.files else ():
+        parts += [b"conflict", conflict.path]
+    if plan.files and plan.way is not Way.PICKED:  # picks leave most things anyway
+        parts += [part for left in plan.files.staying for part in (b"stays", left.path)]
     return parts
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -20,6 +20,7 @@ from keryx_py.session.archive import (
     SnapshotOutcome,
     TurnEntry,
     UndoPointEntry,
+    UnpinnedEntry,
     live_turns,
 )
 from keryx_py.snapshot.store import Side, SnapshotKey
@@ -68,6 +69,8 @@ class RewindPoint:
     """Why GONE, such as "pruned" or "off"."""
     own_snapshot: bool = False
     """Whether the point took a snapshot of its own that is still kept."""
+    note: str = ""
+    """What the person wrote about a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +101,33 @@ def pruned_numbers(entries: Entries) -> frozenset[int]:
 
 
 def erased_numbers(entries: Entries) -> frozenset[int]:
-    """The numbers of the turns that are gone from the archive for good."""
+    """The numbers of the turns and undo points that are gone from the archive for good."""
     return frozenset(
         number for entry in entries if isinstance(entry, ErasedEntry) for number in entry.numbers
+    )
+
+
+def named_checkpoints(entries: Entries) -> Mapping[str, int]:
+    """The number of each checkpoint that has a name, by that name, the oldest first."""
+    named: dict[str, int] = {}
+    for entry in entries:
+        match entry:
+            case CheckpointEntry(number=number, name=str(name)) if name:
+                named[name] = number
+            case UnpinnedEntry(number=number):
+                named = {name: kept for name, kept in named.items() if kept != number}
+            case _:
+                pass
+    return named
+
+
+def pinned_numbers(entries: Entries) -> frozenset[int]:
+    """The numbers of the checkpoints whose snapshots are neither counted nor pruned."""
+    freed = {entry.number for entry in entries if isinstance(entry, UnpinnedEntry)}
+    return frozenset(
+        entry.number
+        for entry in entries
+        if isinstance(entry, CheckpointEntry) and entry.name and entry.number not in freed
     )
 
 
@@ -111,6 +138,7 @@ def list_points(entries: Entries, keys: frozenset[SnapshotKey]) -> tuple[RewindP
     pruned = pruned_numbers(entries)
     erased = erased_numbers(entries)
     causes = _why_unsaved(entries)
+    pinned = pinned_numbers(entries)
     points: list[RewindPoint] = []
     files: _Files = None
     # Backwards: what holds the files before a point is the first thing that comes after it.
@@ -125,11 +153,12 @@ def list_points(entries: Entries, keys: frozenset[SnapshotKey]) -> tuple[RewindP
             case TurnEntry(number=number, at=at, prompt=prompt):
                 point = _point(number, PointKind.TURN, at, prompt, _whole(files, number, erased))
                 points.append(_with_live(point, live))
-            case CheckpointEntry(number=number, at=at, name=name):
+            case CheckpointEntry(number=number, at=at, name=name, note=note):
+                label = name if number in pinned else ""
                 point = _point(
-                    number, PointKind.CHECKPOINT, at, name, _whole(files, number, erased)
+                    number, PointKind.CHECKPOINT, at, label, _whole(files, number, erased)
                 )
-                points.append(_with_live(point, live))
+                points.append(replace(_with_live(point, live), note=note))
             case UndoPointEntry(number=number, at=at):
                 own = files if _is_own(files, number) else _Lost(causes.get(number, MISSING), None)
                 points.append(_point(number, PointKind.UNDO, at, labels.get(number, ""), own))
@@ -168,17 +197,7 @@ def _point(number: int, kind: PointKind, at: float, label: str, files: _Files) -
 def _with_live(point: RewindPoint, live: frozenset[int]) -> RewindPoint:
     if point.number not in live:
         return point
-    return RewindPoint(
-        point.number,
-        point.kind,
-        point.at,
-        point.label,
-        True,
-        point.files,
-        point.key,
-        point.reason,
-        point.own_snapshot,
-    )
+    return replace(point, live=True)
 
 
 def _is_own(files: _Files, number: int) -> bool:

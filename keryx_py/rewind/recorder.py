@@ -14,6 +14,7 @@ from keryx_py.session.archive import (
     TurnEnd,
     TurnEndEntry,
     TurnEntry,
+    UnpinnedEntry,
     live_turns,
     next_number,
     pending_note,
@@ -107,16 +108,29 @@ class TurnRecorder:
             self._session.append(self._capture_end(self._keeping, number, progress))
         self._session.append(TurnEndEntry(number, self._now(), how, reason))
 
-    def checkpoint(self, name: str, progress: Progress | None = None) -> int:
+    def checkpoint(self, name: str, progress: Progress | None = None, note: str = "") -> int:
         """Take a snapshot by hand; return its number. Raises SnapshotError, SessionError."""
         if self._keeping is None:
             raise SnapshotError(f"no snapshot can be taken: {self._reason or self._outcome.value}")
         number = next_number(self._session.entries)
-        self._session.append(CheckpointEntry(number, self._now(), name))
+        self._session.append(CheckpointEntry(number, self._now(), name, note))
         failure = self._take(self._keeping, number, progress)
         if failure is not None:
+            if name:
+                # The name is free for the next try.
+                self._session.append(UnpinnedEntry(number, self._now()))
             raise SnapshotError(f"the checkpoint could not be saved: {failure}")
         return number
+
+    def unpin(self, number: int) -> None:
+        """Take a checkpoint's name away; its snapshot is counted and pruned like any other.
+
+        Raises SessionError.
+        """
+        self._session.check_lease()
+        self._session.append(UnpinnedEntry(number, self._now()))
+        if self._keeping is not None:
+            prune_snapshots(self._keeping)
 
     def _take(self, keeping: Keeping, number: int, progress: Progress | None) -> str | None:
         try:
@@ -140,11 +154,18 @@ class TurnRecorder:
         try:
             taken = take_with_room(keeping, SnapshotKey(number, Side.END), (), progress=progress)
         except SnapshotError as error:
-            return CaptureEntry(number, self._now(), taken=False, reason=str(error))
+            return self._no_end(number, str(error))
         except KeyboardInterrupt:
-            return CaptureEntry(number, self._now(), taken=False, reason=STOPPED)
+            return self._no_end(number, STOPPED)
         self._note(taken)
         return CaptureEntry(number, self._now(), taken=True)
+
+    def _no_end(self, number: int, reason: str) -> CaptureEntry:
+        self._notices.append(
+            f"the files as this turn left them were not saved ({reason}); "
+            "what it changed counts as yours from here on"
+        )
+        return CaptureEntry(number, self._now(), taken=False, reason=reason)
 
     def _note(self, taken: Taken) -> None:
         if taken.pruned:

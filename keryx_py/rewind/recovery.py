@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from keryx_py.rewind.apply import Found, Step, carry_out, compare, reversed_steps
-from keryx_py.rewind.confirm import paths_done, record
+from keryx_py.rewind.confirm import paths_done, reading, record
 from keryx_py.rewind.restore_journal import (
     JournalError,
     Restore,
@@ -64,6 +64,7 @@ class _Recovery:
         self._store = keeping.store
         self._restore = restore
         self._tree = tree
+        self._read = reading(restore, self._store)
 
     def run(self) -> str:
         if self._is_recorded():
@@ -106,16 +107,17 @@ class _Recovery:
             return False
 
     def _is_whole(self, steps: Iterable[Step]) -> bool:
-        """Whether the store holds all that *steps* would write."""
+        """Whether the store, or the record, holds all that *steps* would write."""
+        wanted = {step.new.oid for step in steps if step.new and step.new.oid}
         try:
-            self._store.verify({step.new.oid for step in steps if step.new and step.new.oid})
+            self._store.verify(wanted - self._restore.made.keys())
         except DamagedSnapshotError:
             return False
         return True
 
     def _finish(self) -> str:
         restore = self._restore
-        outcome = carry_out(restore.steps, self._tree, self._store.read, resumed=True)
+        outcome = carry_out(restore.steps, self._tree, self._read, resumed=True)
         done = paths_done(restore, outcome)
         failed = (*outcome.failed, *restore.left)
         # No end capture: what changed since the cut is not known to be the restore's own.
@@ -130,7 +132,7 @@ class _Recovery:
     def _take_back(self) -> str:
         restore = self._restore
         steps = reversed_steps(restore.steps)
-        outcome = carry_out(steps, self._tree, self._store.read, resumed=True)
+        outcome = carry_out(steps, self._tree, self._read, resumed=True)
         self._say_end_is_unknown()
         drop_journal(self._session.folder)
         because = "the snapshot that it needs is damaged"

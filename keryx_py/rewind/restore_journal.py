@@ -5,12 +5,13 @@ The file is replaced whole and holds a checksum, so it is either there and right
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from keryx_py.errors import KeryxError
@@ -42,6 +43,8 @@ class Restore:
     steps: tuple[Step, ...]
     left: tuple[Skipped, ...] = ()
     """The planned paths that were left before the first change, with the reasons."""
+    made: Mapping[bytes, bytes] = field(default_factory=dict)
+    """The contents that the steps write and no capture holds, by their blob ids."""
 
 
 def journal_path(folder: Path) -> Path:
@@ -123,13 +126,20 @@ def _encode(restore: Restore) -> Mapping[str, object]:
             for step in restore.steps
         ],
         "left": [[_text(skipped.path), skipped.reason] for skipped in restore.left],
+        "made": {
+            oid.hex(): base64.b64encode(content).decode("ascii")
+            for oid, content in restore.made.items()
+        },
     }
 
 
 def _decode(record: Mapping[str, object]) -> Restore:
     steps, left, redoes = record["steps"], record["left"], record["redoes"]
+    made = record.get("made", {})
     if record["version"] != VERSION or not isinstance(steps, list) or not isinstance(left, list):
         raise ValueError("another format")
+    if not isinstance(made, dict):
+        raise TypeError("not contents by their ids")
     return Restore(
         undo=_number(record["undo"]),
         to=_number(record["to"]),
@@ -140,6 +150,7 @@ def _decode(record: Mapping[str, object]) -> Restore:
             Step(_bytes(path), _decode_state(old), _decode_state(new)) for path, old, new in steps
         ),
         left=tuple(Skipped(_bytes(path), str(reason)) for path, reason in left),
+        made={bytes.fromhex(oid): base64.b64decode(content) for oid, content in made.items()},
     )
 
 

@@ -10,11 +10,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from keryx_py.rewind.points import pruned_numbers
+from keryx_py.rewind.points import pinned_numbers, pruned_numbers
 from keryx_py.rewind.span import position_of
 from keryx_py.session.archive import (
     CaptureEntry,
-    CheckpointEntry,
     DamagedEntry,
     Entries,
     PrunedEntry,
@@ -59,7 +58,7 @@ def prunable(
     entries: Entries, keys: Collection[SnapshotKey], protected: Collection[int]
 ) -> tuple[int, ...]:
     """List the points whose snapshots may be pruned, the oldest first."""
-    pinned = {e.number for e in entries if isinstance(e, CheckpointEntry) and e.name}
+    pinned = pinned_numbers(entries)
     numbers = {key.number for key in keys} - pinned - set(protected) - pruned_numbers(entries)
     return tuple(sorted(numbers))
 

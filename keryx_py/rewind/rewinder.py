@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TypeAlias
 
 from keryx_py.rewind import points as pointing
+from keryx_py.rewind.aiming import aim_at_one_turn, aim_to_keep
+from keryx_py.rewind.chronicle import Chronicle
+from keryx_py.rewind.comparing import OneTurn, Since, Span, oldest_capture, turn_captures
 from keryx_py.rewind.confirm import move_files, move_history
 from keryx_py.rewind.difference import Limit, named_by
-from keryx_py.rewind.differing import Differing
-from keryx_py.rewind.plan import Author, AuthorKind, RewindPlan
+from keryx_py.rewind.differing import Compared, Differing
+from keryx_py.rewind.hunks import Hunk, HunkedPath
+from keryx_py.rewind.other_sessions import OtherSessions, UsedSince
+from keryx_py.rewind.picked import is_folder_alone, make_pick, narrow, picks_of
+from keryx_py.rewind.plan import Author, AuthorKind, RewindPlan, Way
 from keryx_py.rewind.planner import Question, Trees, plan_rewind, with_marks_of
-from keryx_py.rewind.points import FilesState, PointKind, RewindPoint
+from keryx_py.rewind.points import MISSING, FilesState, PointKind, RewindPoint
 from keryx_py.rewind.report import RefusedError, RewindReport, StalePlanError
 from keryx_py.rewind.retention import Keeping
 from keryx_py.rewind.span import relative_path
-from keryx_py.rewind.survey import SinceCounts, count_turn, load, look, survey
+from keryx_py.rewind.survey import Counts, load, look, survey
+from keryx_py.rewind.timeline import Stretch
 from keryx_py.session.archive import (
     Mode,
     RedoEntry,
@@ -39,7 +48,14 @@ __all__ = [
     "StalePlanError",
 ]
 
-NO_FILES = "files cannot be restored in this session: its project folder is gone or refused"
+Picking: TypeAlias = Sequence[tuple[HunkedPath, Sequence[Hunk]]]
+"""The hunks that go back, for each path that has any."""
+
+_NOT_TO_BE_LOST = frozenset({AuthorKind.UNKNOWN, AuthorKind.SESSION})
+"""Whose part in a path makes an undo wait for a confirm, wherever it lies."""
+
+NO_ROOT = "its project folder is gone or refused"
+NO_FILES = f"files cannot be restored in this session: {NO_ROOT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +86,18 @@ class Rewinder:
         *,
         now: Callable[[], float],
         keep: int = 50,
+        others: UsedSince | None = None,
     ) -> None:
-        """*store* is None when files cannot be restored (root gone, root refused)."""
+        """*store* is None when files cannot be restored (root gone, root refused).
+
+        *others* names the other sessions of this root; it is asked only where changes are told.
+        """
         self._session = session
         self._store = store
         self._now = now
         self._keep = keep
         self._root = os.fsencode(session.root)
+        self._others = None if others is None else OtherSessions(session.root, others)
 
     # ---- list
 
@@ -85,13 +106,28 @@ class Rewinder:
         points = self._points()
         store = self._store
         if store is None:
-            return tuple(ListedPoint(point, None, None) for point in points)
-        since = SinceCounts(store, self._session.entries, progress)
+            return tuple(ListedPoint(_without_store(point), None, None) for point in points)
+        counts = Counts(store, self._session.entries, progress, self._others)
         return tuple(
-            ListedPoint(point, count_turn(store, point.number), since.count(point.number))
+            ListedPoint(point, counts.of_turn(point.number), counts.since(point.number))
             if point.kind is PointKind.TURN
             else ListedPoint(point, None, None)
             for point in points
+        )
+
+    def find_named(self, name: str) -> int:
+        """Find the number of the checkpoint *name*. Raises RefusedError, naming the nearest."""
+        named = pointing.named_checkpoints(self._session.entries)
+        if name in named:
+            return named[name]
+        if not named:
+            raise RefusedError(
+                f"there is no checkpoint {_said_name(name)}: none has a name yet; "
+                "/checkpoint NAME takes one"
+            )
+        near = get_close_matches(name, named, n=1, cutoff=0.0)[0]
+        raise RefusedError(
+            f"there is no checkpoint {_said_name(name)}; the nearest is {_said_name(near)}"
         )
 
     def _points(self) -> tuple[RewindPoint, ...]:
@@ -118,14 +154,16 @@ class Rewinder:
         mode: Mode,
         paths: Sequence[bytes] = (),
         *,
+        way: Way = Way.PLAIN,
         previous: RewindPlan | None = None,
         progress: Progress | None = None,
     ) -> RewindPlan:
         """Work out a rewind against the live disk; changes nothing. Raises RefusedError.
 
+        *way* says what it leaves; hunks are picked from a plain one by pick().
         *previous* is the plan shown last for the same rewind, by which "being written" is known.
         """
-        return self._planned(number, mode, paths, previous, progress, whose=True)
+        return self._planned(number, mode, paths, previous, progress, whose=True, way=way)
 
     def _planned(
         self,
@@ -136,18 +174,28 @@ class Rewinder:
         progress: Progress | None,
         *,
         whose: bool,
+        way: Way = Way.PLAIN,
     ) -> RewindPlan:
         point = self._point(number)
-        self._check_mode(point, mode, paths)
+        self._check_mode(point, mode, paths, way)
         inner = self._inner_paths(paths)
-        trees = self._trees(point, progress, whose=whose) if mode.moves_files else None
+        trees = self._aimed(point, way, progress, whose=whose) if mode.moves_files else None
         if inner:
             self._check_named(inner, trees, progress)
-        question = Question(point, mode, inner, Limit(inner))
+        question = Question(point, mode, inner, Limit(inner), way=way)
         return plan_rewind(question, self._session.entries, trees, previous)
 
-    def _check_mode(self, point: RewindPoint, mode: Mode, paths: Sequence[bytes]) -> None:
+    def _check_mode(self, point: RewindPoint, mode: Mode, paths: Sequence[bytes], way: Way) -> None:
         number = point.number
+        if way is Way.KEEP and not mode.moves_files:
+            raise RefusedError(
+                "keep goes with files or both: history holds no edits of yours; "
+                f"use /rewind {number} both keep"
+            )
+        if way is Way.ONLY and mode is not Mode.FILES:
+            raise RefusedError(
+                f"taking back turn {number} alone moves files only; use /rewind {number} only"
+            )
         if paths and mode is not Mode.FILES:
             raise RefusedError(f"paths can be named in the files mode only, not in {mode.value}")
         if mode.cuts_history and not point.live:
@@ -159,7 +207,7 @@ class Rewinder:
                 "lines of the archive are lost there, so it is not known what cutting the history "
                 f"before point {number} would leave; use /rewind {number} files"
             )
-        if mode.moves_files:
+        if mode.moves_files and way is not Way.ONLY:
             self._check_files(point)
 
     def _check_files(self, point: RewindPoint) -> None:
@@ -200,8 +248,38 @@ class Rewinder:
     ) -> Trees | None:
         if point.key is None:
             return None
-        entries = self._session.entries
-        return survey(self._open_store(), entries, point.key, progress, whose=whose)
+        return survey(
+            self._open_store(),
+            self._session.entries,
+            point.key,
+            progress,
+            whose=whose,
+            others=self._others,
+        )
+
+    def _aimed(
+        self, point: RewindPoint, way: Way, progress: Progress | None, *, whose: bool
+    ) -> Trees | None:
+        if way is Way.ONLY:
+            return self._without_turn(point, progress)
+        trees = self._trees(point, progress, whose=whose or way is Way.KEEP)
+        if trees is None or way is not Way.KEEP:
+            return trees
+        return aim_to_keep(self._open_store(), self._session.root, self._session.entries, trees)
+
+    def _without_turn(self, point: RewindPoint, progress: Progress | None) -> Trees:
+        number, store = point.number, self._open_store()
+        if point.kind is not PointKind.TURN:
+            raise RefusedError(
+                f"point {number} is no turn, and only what one turn changed can be taken back "
+                f"alone; use /rewind {number} files"
+            )
+        before, end = turn_captures(point, self._session.entries, store.keys())
+        if before == end:
+            raise RefusedError(f"turn {number} changed no file, so there is nothing to take back")
+        stretch = Stretch(before, end, Author(AuthorKind.TURN, number))
+        chronicle = Chronicle(store, self._session.entries, before, self._others)
+        return aim_at_one_turn(store, self._session.root, stretch, chronicle, progress)
 
     def _open_store(self) -> SnapshotStore:
         if self._store is None:
@@ -278,8 +356,11 @@ class Rewinder:
             # What the rewind itself wrote is nobody's change.
             return all(change.by == () for change in changes)
         turn = Author(AuthorKind.TURN, plan.point.number)
-        unknown = Author(AuthorKind.UNKNOWN)
-        return all(change.by[-1:] == (turn,) and unknown not in change.by for change in changes)
+        return all(
+            change.by[-1:] == (turn,)
+            and not any(author.kind in _NOT_TO_BE_LOST for author in change.by)
+            for change in changes
+        )
 
     # ---- apply
 
@@ -305,7 +386,26 @@ class Rewinder:
         if plan.redoes is not None:
             return self.plan_redo(previous=plan)
         number, mode, paths = plan.point.number, plan.mode, plan.paths
-        return self._planned(number, mode, paths, plan, progress, whose=whose)
+        if plan.way is Way.PICKED:
+            every = self._planned(number, mode, paths, None, progress, whose=whose)
+            return narrow(every, picks_of(plan))
+        return self._planned(number, mode, paths, plan, progress, whose=whose, way=plan.way)
+
+    # ---- hunks
+
+    def hunks(self, plan: RewindPlan) -> tuple[HunkedPath, ...]:
+        """Cut what *plan* does to files and links into hunks. Raises RefusedError."""
+        if plan.files is None or not plan.files.changes:
+            return ()
+        differing = self._differing(plan)
+        changes = (c for c in plan.files.changes if not is_folder_alone(c))
+        return tuple(differing.cut(change) for change in changes)
+
+    def pick(self, plan: RewindPlan, taken: Picking) -> RewindPlan:
+        """Leave of *plan*, a rewind of files, the hunks *taken* of each path."""
+        changes = {c.path: c for c in plan.files.changes} if plan.files is not None else {}
+        made = ((at.path, make_pick(changes[at.path], at, hunks)) for at, hunks in taken)
+        return narrow(plan, {path: pick for path, pick in made if pick is not None})
 
     # ---- difference
 
@@ -316,7 +416,7 @@ class Rewinder:
         """
         if plan.files is None or not plan.files.changes:
             return ""
-        return self._differing().diff_changes(plan.files.changes, most_lines)
+        return self._differing(plan).diff_changes(plan.files.changes, most_lines)
 
     def diff_points(
         self,
@@ -327,11 +427,32 @@ class Rewinder:
     ) -> str:
         """The unified difference from the files before point *first* to those before *second*,
         or to the work tree now. Raises RefusedError."""
-        limit = Limit(self._inner_paths(paths))
-        old, new = self._key_of(first), None if second is None else self._key_of(second)
-        if limit.within:
-            self._check_named_by(limit.within, [self._tree_of(key) for key in (old, new)])
+        old, new = self._sides(Since(first, second))
+        limit = self._limit(paths, old, new)
         return self._differing().diff_captures(old, new, limit, most_lines)
+
+    def compare(self, span: Span, paths: Sequence[bytes] = ()) -> Iterator[Compared]:
+        """Read what differs in *span*, file by file. Raises RefusedError at once, or on the way."""
+        old, new = self._sides(span)
+        return self._differing().compare(old, new, self._limit(paths, old, new))
+
+    def _limit(
+        self, paths: Sequence[bytes], old: SnapshotKey | None, new: SnapshotKey | None
+    ) -> Limit:
+        limit = Limit(self._inner_paths(paths))
+        if limit.within and old != new:
+            self._check_named_by(limit.within, [self._tree_of(key) for key in (old, new)])
+        return limit
+
+    def _sides(self, span: Span) -> tuple[SnapshotKey | None, SnapshotKey | None]:
+        """The two captures that *span* lies between; None for now."""
+        entries, keys = self._session.entries, self._open_store().keys()
+        match span:
+            case OneTurn(number):
+                return turn_captures(self._point(number), entries, keys)
+            case Since(first, second):
+                old = oldest_capture(entries, keys) if first is None else self._key_of(first)
+                return old, None if second is None else self._key_of(second)
 
     def _tree_of(self, key: SnapshotKey | None) -> TreeState:
         store = self._open_store()
@@ -354,11 +475,24 @@ class Rewinder:
             return {}
         changes = plan.files.changes
         asked = changes if paths is None else [c for c in changes if c.path in paths]
-        return self._differing().count_lines(asked)
+        return self._differing(plan).count_lines(asked)
 
-    def _differing(self) -> Differing:
-        return Differing(self._open_store(), self._session.root)
+    def _differing(self, plan: RewindPlan | None = None) -> Differing:
+        made = plan.files.made if plan is not None and plan.files is not None else {}
+        return Differing(self._open_store(), self._session.root, made)
+
+
+def _said_name(name: str) -> str:
+    shown = name if len(name) <= 60 else name[:60] + "…"
+    return "@" + shown.encode("utf-8", "backslashreplace").decode()
 
 
 def _shown(path: bytes) -> str:
     return path.decode("utf-8", "backslashreplace")
+
+
+def _without_store(point: RewindPoint) -> RewindPoint:
+    """Say why the files are out of reach where no store was opened: they need not be lost."""
+    if not point.reason.startswith(MISSING):
+        return point
+    return replace(point, reason=NO_ROOT)

@@ -21,6 +21,20 @@ from keryx_py.snapshot.listing import Skipped, TreeState
 
 COMMAND_TOOL = "shell_exec"
 DELEGATE_TOOL = "delegate"
+_GIT_DEEDS = {
+    "am": "committed patches",
+    "checkout": "checked out",
+    "cherry-pick": "cherry-picked",
+    "commit": "committed",
+    "merge": "merged",
+    "pull": "pulled",
+    "push": "pushed",
+    "rebase": "rebased",
+    "reset": "reset",
+    "revert": "reverted",
+    "switch": "switched branches",
+}
+"""What git's subcommands that move a HEAD or a remote have done, in one word or two."""
 
 
 def position_of(entries: Entries, number: int) -> int:
@@ -58,11 +72,22 @@ def _outcomes(span: Entries) -> defaultdict[tuple[int, str], deque[RanEntry]]:
 def _what_stays(run: RunEntry, ran: RanEntry | None) -> Iterator[str]:
     if run.tool == COMMAND_TOOL:
         summary = ran.summary if ran is not None else "cut short"
-        yield f"ran: {run.title} ({summary})" if summary else f"ran: {run.title}"
+        said = f"{_deed(run, ran)}: {run.title}"
+        yield f"{said} ({summary})" if summary else said
     elif run.tool == DELEGATE_TOOL:
         yield f"delegated: {run.title}"
     if ran is not None and ran.outside:
         yield f"wrote outside the project: {run.title}"
+
+
+def _deed(run: RunEntry, ran: RanEntry | None) -> str:
+    """Say what a command did: that it ran, or what its git commands did to a repository."""
+    deeds = dict.fromkeys(_GIT_DEEDS.get(name, f"ran git {name}") for name in run.git)
+    if not deeds:
+        return "ran"
+    done = " and ".join(deeds)
+    # One that failed may have done its git commands all the same: nobody looks into .git.
+    return done if ran is not None and ran.ok else f"may have {done}"
 
 
 def list_not_covered(

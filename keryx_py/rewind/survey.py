@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from keryx_py.rewind.attribution import Chapter
+from keryx_py.rewind.chronicle import Chronicle
 from keryx_py.rewind.difference import count_files, left_out
-from keryx_py.rewind.plan import Author
+from keryx_py.rewind.other_sessions import OtherSessions
+from keryx_py.rewind.plan import Author, AuthorKind
 from keryx_py.rewind.planner import Trees
 from keryx_py.rewind.report import RefusedError
-from keryx_py.rewind.timeline import PERSON, UNKNOWN, list_captures, list_stretches
+from keryx_py.rewind.timeline import PERSON, UNKNOWN, Stretch, list_captures, list_stretches
 from keryx_py.session.archive import Entries, RedoEntry, RewindEntry
 from keryx_py.snapshot.listing import TreeState, differences
 from keryx_py.snapshot.store import (
@@ -31,15 +33,21 @@ def survey(
     progress: Progress | None = None,
     *,
     whose: bool = True,
+    others: OtherSessions | None = None,
 ) -> Trees:
-    """Look at the capture *key* and at the disk; with *whose* at the captures between as well.
+    """Look at the capture *key* and at the disk; with *whose* at the captures between as well,
+    and at those of the *others* that worked on the same files.
 
     Raises RefusedError.
     """
     then = load(store, key)
     known = _asked_about(entries, key)
     now = look(store, then, progress, known)
-    chapters, last = _chapters(store, entries, key) if whose else ((), UNKNOWN)
+    chapters: Sequence[Chapter] = ()
+    last: Author | None = UNKNOWN
+    if whose:
+        chronicle = Chronicle(store, entries, key, others)
+        chapters, last = _chapters(chronicle, list_stretches(entries, store.keys(), key), then, now)
     return Trees(key, then, now, chapters, last, known)
 
 
@@ -88,54 +96,61 @@ def _hidden(paths: AbstractSet[bytes], now: TreeState) -> frozenset[bytes]:
 
 
 def _chapters(
-    store: SnapshotStore, entries: Entries, start: SnapshotKey
+    chronicle: Chronicle, stretches: Sequence[Stretch], then: TreeState, now: TreeState
 ) -> tuple[Sequence[Chapter], Author | None]:
-    """Read what changed between the captures from *start* on, and whose the time since is."""
-    *stretches, last = list_stretches(entries, store.keys(), start)
+    """Read what changed between the captures from *then* on, and whose the time since is."""
+    *known, last = stretches
     chapters: list[Chapter] = []
     try:
-        for stretch in stretches:
-            assert stretch.after is not None
-            changes = store.changes(stretch.before, stretch.after)
-            chapters.append(Chapter(stretch.author, changes))
+        for stretch in known:
+            chapters += chronicle.tell(stretch)
+        since = chronicle.tell_last(last, then.listing, chapters, now.listing)
     except (DamagedSnapshotError, KeyError):
         # A damaged capture in between costs the knowledge of who, not the rewind.
         return (), UNKNOWN
-    return chapters, last.author
+    return (*chapters, *since), last.author
 
 
-def count_turn(store: SnapshotStore, number: int) -> int | None:
-    """Count the files that the turn *number* changed; None when that is not known."""
-    before, end = SnapshotKey(number), SnapshotKey(number, Side.END)
-    if not {before, end} <= store.keys():
-        return None
-    try:
-        return count_files(store.changes(before, end))
-    except (DamagedSnapshotError, KeyError):
-        return None
+class Counts:
+    """Counts what each turn and the person after it changed; looks at the disk once at most."""
 
-
-class SinceCounts:
-    """Counts what the person changed after each turn; looks at the disk once at most."""
-
-    def __init__(self, store: SnapshotStore, entries: Entries, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        store: SnapshotStore,
+        entries: Entries,
+        progress: Progress | None,
+        others: OtherSessions | None = None,
+    ) -> None:
         self._store = store
         self._progress = progress
         captures = list_captures(entries, store.keys())
         whole = list_stretches(entries, store.keys(), captures[0].key) if captures else ()
         self._stretches = {stretch.before: stretch for stretch in whole}
+        start = captures[0].key if captures else SnapshotKey(0)
+        self._chronicle = Chronicle(store, entries, start, others)
 
-    def count(self, number: int) -> int | None:
+    def of_turn(self, number: int) -> int | None:
+        """Count the files that the turn *number* changed; None when that is not known."""
+        stretch = self._stretches.get(SnapshotKey(number))
+        if stretch is None or stretch.author != Author(AuthorKind.TURN, number):
+            return None
+        return self._count(stretch)
+
+    def since(self, number: int) -> int | None:
         """Count the files that the person changed after the turn *number* ended and before the
         next capture or now; None when that is not known."""
         stretch = self._stretches.get(SnapshotKey(number, Side.END))
-        if stretch is None or stretch.author != PERSON:
-            return None
+        return None if stretch is None or stretch.author != PERSON else self._count(stretch)
+
+    def _count(self, stretch: Stretch) -> int | None:
+        """Count the files in *stretch* that its own author changed."""
         try:
             if stretch.after is not None:
-                return count_files(self._store.changes(stretch.before, stretch.after))
-            then = load(self._store, stretch.before)
-            now = look(self._store, then, self._progress)
+                changes = self._store.changes(stretch.before, stretch.after)
+            else:
+                then = load(self._store, stretch.before)
+                now = look(self._store, then, self._progress)
+                changes = differences(then.listing, now.listing)
+            return count_files(self._chronicle.own_changes(stretch, changes))
         except (DamagedSnapshotError, KeyError, RefusedError):
             return None
-        return count_files(differences(then.listing, now.listing))

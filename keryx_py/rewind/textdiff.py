@@ -55,7 +55,7 @@ def count_lines(old: Version | None, new: Version | None) -> tuple[int, int] | N
     """Count the lines that going from *old* to *new* adds and removes; None for binary content."""
     if not all(version.is_text for version in (old, new) if version is not None):
         return None
-    blocks = _blocks(_split(old), _split(new))
+    blocks = line_blocks(split_lines(old), split_lines(new))
     added = sum(block[4] - block[3] for block in blocks if block[0] != "equal")
     removed = sum(block[2] - block[1] for block in blocks if block[0] != "equal")
     return added, removed
@@ -85,15 +85,21 @@ def _quoted(name: bytes) -> str:
     return f'"{"".join(shown)}"'
 
 
+def file_head(path: bytes, old: Version | None, new: Version | None) -> str:
+    """Write the lines that say which file it is, and what becomes of it and its mode."""
+    head = f"diff --git {quote_name(b'a/' + path)} {quote_name(b'b/' + path)}\n"
+    if old is None and new is not None:
+        return head + f"new file mode {new.git_mode}\n"
+    if new is None and old is not None:
+        return head + f"deleted file mode {old.git_mode}\n"
+    if old is not None and new is not None and old.git_mode != new.git_mode:
+        return head + f"old mode {old.git_mode}\nnew mode {new.git_mode}\n"
+    return head
+
+
 def _lines_of(path: bytes, old: Version | None, new: Version | None) -> Iterator[str]:
     before, after = quote_name(b"a/" + path), quote_name(b"b/" + path)
-    yield f"diff --git {before} {after}\n"
-    if old is None and new is not None:
-        yield f"new file mode {new.git_mode}\n"
-    elif new is None and old is not None:
-        yield f"deleted file mode {old.git_mode}\n"
-    elif old is not None and new is not None and old.git_mode != new.git_mode:
-        yield f"old mode {old.git_mode}\nnew mode {new.git_mode}\n"
+    yield file_head(path, old, new)
     if (old.data if old else b"") == (new.data if new else b""):
         return
     before, after = before if old else "/dev/null", after if new else "/dev/null"
@@ -102,14 +108,14 @@ def _lines_of(path: bytes, old: Version | None, new: Version | None) -> Iterator
         return
     # A name with a blank ends with a tab, so that no reader takes the rest for a time.
     yield f"--- {before}{_tab(before)}\n+++ {after}{_tab(after)}\n"
-    yield from _hunks(_split(old), _split(new))
+    yield from _hunks(split_lines(old), split_lines(new))
 
 
 def _tab(name: str) -> str:
     return "\t" if " " in name and not name.startswith('"') else ""
 
 
-def _split(version: Version | None) -> list[bytes]:
+def split_lines(version: Version | None) -> list[bytes]:
     """Split at line feeds alone: a carriage return belongs to its line."""
     if version is None or not version.data:
         return []
@@ -118,7 +124,7 @@ def _split(version: Version | None) -> list[bytes]:
     return [*lines, parts[-1]] if parts[-1] else lines
 
 
-def _blocks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Block]:
+def line_blocks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Block]:
     """Compare two lists of lines, what both begin and end with set aside first."""
     shorter = min(len(old), len(new))
     head = next((at for at in range(shorter) if old[at] != new[at]), shorter)
@@ -139,7 +145,7 @@ def _blocks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Block]:
     return blocks
 
 
-def _grouped(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+def grouped_blocks(blocks: Sequence[Block]) -> Iterator[list[Block]]:
     """Group blocks into hunks: long equal stretches are cut down to their context."""
     group: list[Block] = []
     for at, (tag, i1, i2, j1, j2) in enumerate(blocks):
@@ -158,15 +164,23 @@ def _grouped(blocks: Sequence[Block]) -> Iterator[list[Block]]:
         yield group
 
 
+def hunk_lines(
+    blocks: Sequence[Block], old: Sequence[bytes], new: Sequence[bytes]
+) -> Iterator[str]:
+    """Write one hunk, its head first; *blocks* are those that it is made of."""
+    start, stop = blocks[0], blocks[-1]
+    yield f"@@ -{_range(start[1], stop[2])} +{_range(start[3], stop[4])} @@\n"
+    for tag, i1, i2, j1, j2 in blocks:
+        if tag == "equal":
+            yield from (_line(" ", line) for line in old[i1:i2])
+            continue
+        yield from (_line("-", line) for line in old[i1:i2])
+        yield from (_line("+", line) for line in new[j1:j2])
+
+
 def _hunks(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[str]:
-    for group in _grouped(_blocks(old, new)):
-        yield (f"@@ -{_range(group[0][1], group[-1][2])} +{_range(group[0][3], group[-1][4])} @@\n")
-        for tag, i1, i2, j1, j2 in group:
-            if tag == "equal":
-                yield from (_line(" ", line) for line in old[i1:i2])
-                continue
-            yield from (_line("-", line) for line in old[i1:i2])
-            yield from (_line("+", line) for line in new[j1:j2])
+    for blocks in grouped_blocks(line_blocks(old, new)):
+        yield from hunk_lines(blocks, old, new)
 
 
 def _range(start: int, stop: int) -> str:

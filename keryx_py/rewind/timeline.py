@@ -47,6 +47,32 @@ class Stretch:
     """None when a rewind wrote it: nobody's change."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """What the numbers in an archive are."""
+
+    turns: frozenset[int]
+    undos: frozenset[int]
+    without: frozenset[int]
+    """The undo points whose snapshot was not taken: no file was written after them."""
+    erased: frozenset[int]
+
+    @classmethod
+    def of(cls, entries: Entries) -> _Numbers:
+        undos = frozenset(entry.number for entry in entries if isinstance(entry, UndoPointEntry))
+        taken = frozenset(
+            entry.number
+            for entry in entries
+            if isinstance(entry, SnapshotEntry) and entry.outcome is SnapshotOutcome.TAKEN
+        )
+        return cls(
+            frozenset(entry.number for entry in entries if isinstance(entry, TurnEntry)),
+            undos,
+            undos - taken,
+            erased_numbers(entries),
+        )
+
+
 def list_captures(entries: Entries, keys: Collection[SnapshotKey]) -> tuple[Capture, ...]:
     """List the captures that the archive records and the store keeps, in order of time."""
     kept = frozenset(keys)
@@ -74,13 +100,10 @@ def list_stretches(
     if first is None:
         return (Stretch(start, None, UNKNOWN),)
     span = captures[first:]
-    turns = frozenset(entry.number for entry in entries if isinstance(entry, TurnEntry))
-    undos = frozenset(entry.number for entry in entries if isinstance(entry, UndoPointEntry))
+    numbers = _Numbers.of(entries)
     ends: list[Capture | None] = [*span[1:], None]
     return tuple(
-        Stretch(
-            before.key, after.key if after else None, _author(before, after, entries, turns, undos)
-        )
+        Stretch(before.key, after.key if after else None, _author(before, after, entries, numbers))
         for before, after in zip(span, ends, strict=True)
     )
 
@@ -89,34 +112,23 @@ def _author(
     before: Capture,
     after: Capture | None,
     entries: Entries,
-    turns: frozenset[int],
-    undos: frozenset[int],
+    numbers: _Numbers,
 ) -> Author | None:
     number = before.key.number
-    owned = number in turns or number in undos
+    owned = number in numbers.turns or number in numbers.undos
     if before.key.side is Side.BEFORE and owned:
         if after is None or after.key != SnapshotKey(number, Side.END):
             return UNKNOWN
-        return Author(AuthorKind.TURN, number) if number in turns else None
+        return Author(AuthorKind.TURN, number) if number in numbers.turns else None
     last = None if after is None else after.key.number
-    if any(gone > number and (last is None or gone < last) for gone in erased_numbers(entries)):
+    if any(gone > number and (last is None or gone < last) for gone in numbers.erased):
         return UNKNOWN
     between = entries[before.position + 1 : len(entries) if after is None else after.position]
     if any(isinstance(entry, RunEntry | DamagedEntry) for entry in between):
         return UNKNOWN
     if any(
-        isinstance(entry, UndoPointEntry) and entry.number != last and _restored(entry, entries)
+        isinstance(entry, UndoPointEntry) and entry.number not in {last, *numbers.without}
         for entry in between
     ):
         return UNKNOWN
     return PERSON
-
-
-def _restored(undo: UndoPointEntry, entries: Entries) -> bool:
-    """Whether files may have been written after *undo*: its snapshot was taken."""
-    return any(
-        isinstance(entry, SnapshotEntry)
-        and entry.number == undo.number
-        and entry.outcome is SnapshotOutcome.TAKEN
-        for entry in entries
-    )

@@ -31,6 +31,7 @@ from keryx_py.session.entries import (
     TurnEndEntry,
     TurnEntry,
     UndoPointEntry,
+    UnpinnedEntry,
 )
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "TurnEndEntry",
     "TurnEntry",
     "UndoPointEntry",
+    "UnpinnedEntry",
     "live_turns",
     "liveness",
     "next_number",
@@ -182,6 +184,7 @@ def numbers_of(entry: Entry) -> Iterator[int]:
             | CaptureEntry(number=number)
             | TurnEndEntry(number=number)
             | CheckpointEntry(number=number)
+            | UnpinnedEntry(number=number)
             | UndoPointEntry(number=number)
         ):
             yield number

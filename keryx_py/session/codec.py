@@ -33,6 +33,7 @@ from keryx_py.session.archive import (
     TurnEndEntry,
     TurnEntry,
     UndoPointEntry,
+    UnpinnedEntry,
 )
 
 Record: TypeAlias = dict[str, JsonValue]
@@ -72,6 +73,7 @@ def encode(entry: Entry) -> Record:
                 "saved": entry.saved,
                 "delegated": entry.delegated,
                 "writes": list(entry.writes),
+                "git": list(entry.git),
             }
         case RanEntry():
             return {
@@ -120,7 +122,10 @@ def encode(entry: Entry) -> Record:
                 "number": entry.number,
                 "at": entry.at,
                 "name": entry.name,
+                "note": entry.note,
             }
+        case UnpinnedEntry():
+            return {"kind": "unpinned", "number": entry.number, "at": entry.at}
         case UndoPointEntry():
             return {"kind": "undo point", "number": entry.number, "at": entry.at}
         case RewindEntry():
@@ -296,6 +301,7 @@ _DECODERS: Mapping[str, Callable[[Fields], Entry]] = {
         f.flag("saved"),
         f.flag("delegated", False),
         f.texts("writes"),
+        f.texts("git"),
     ),
     "ran": lambda f: RanEntry(
         f.whole("turn"),
@@ -319,7 +325,10 @@ _DECODERS: Mapping[str, Callable[[Fields], Entry]] = {
     "compaction": lambda f: CompactionEntry(
         f.moment("at"), f.wholes("covers"), f.text("summary"), f.text("focus", "")
     ),
-    "checkpoint": lambda f: CheckpointEntry(f.whole("number"), f.moment("at"), f.text("name", "")),
+    "checkpoint": lambda f: CheckpointEntry(
+        f.whole("number"), f.moment("at"), f.text("name", ""), f.text("note", "")
+    ),
+    "unpinned": lambda f: UnpinnedEntry(f.whole("number"), f.moment("at")),
     "undo point": lambda f: UndoPointEntry(f.whole("number"), f.moment("at")),
     "rewind": lambda f: RewindEntry(
         f.moment("at"),

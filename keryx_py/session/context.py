@@ -184,11 +184,6 @@ def measure(items: Iterable[Item], system: str = "", tools: Iterable[ToolSpec] =
     return size
 
 
-def context_size(items: Iterable[Item], system: str, ratio: float) -> int:
-    """Estimate the tokens of a request at *ratio* tokens a byte."""
-    return round(measure(items, system) * ratio)
-
-
 def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 

@@ -85,6 +85,8 @@ class RunEntry:
     """Whether a sub-agent makes the call."""
     writes: tuple[str, ...] = ()
     """The paths, relative to the root, that a file tool is to write: where links lead."""
+    git: tuple[str, ...] = ()
+    """git's subcommands in a command's text that move a HEAD or a remote, such as "commit"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,16 @@ class CheckpointEntry:
     at: float
     name: str = ""
     """Empty for a checkpoint without a name; a named one is pinned."""
+    note: str = ""
+    """What the person wrote about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnpinnedEntry:
+    """A checkpoint's name was taken away: from here on its snapshot may be pruned."""
+
+    number: int
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +224,7 @@ class ErasedEntry:
 
     at: float
     numbers: tuple[int, ...]
-    """The turns that are gone for good, ascending."""
+    """The turns that are gone for good, and the undo points that held their files, ascending."""
     highest: int
     """The highest number in use then, so that none is given out twice."""
 
@@ -234,6 +246,7 @@ Entry: TypeAlias = (
     | TurnEndEntry
     | CompactionEntry
     | CheckpointEntry
+    | UnpinnedEntry
     | UndoPointEntry
     | RewindEntry
     | RedoEntry

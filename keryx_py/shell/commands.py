@@ -9,7 +9,8 @@ from rich.text import Text
 
 from keryx_py.shell.command_spec import CommandSpec, Shell, no_args, one_arg
 from keryx_py.shell.hints import Hint
-from keryx_py.shell.line import Command, UsageError, whole_text
+from keryx_py.shell.line import Command, UsageError
+from keryx_py.shell.point_names import parse_checkpoint
 from keryx_py.shell.render import padded
 from keryx_py.shell.session_commands import run_compact, run_fork, run_new, run_resume, run_sessions
 from keryx_py.shell.session_view import (
@@ -136,13 +137,20 @@ def _diff(shell: Shell, command: Command) -> None:
 
 
 def _checkpoint(shell: Shell, command: Command) -> None:
-    name = whole_text(one_arg(command, "NAME"))
+    wanted = parse_checkpoint(command.rest)
+    if wanted.removes:
+        number = shell.project.unpin(wanted.name)
+        shell.screen.say(
+            f"checkpoint {number} has no name any more; "
+            "its snapshot stays until it is pruned as the oldest"
+        )
+        return
     view = shell.view()
     try:
-        number = shell.project.checkpoint(name, view)
+        number = shell.project.checkpoint(wanted.name, view, wanted.note)
     finally:
         view.end()
-    named = f", {on_one_line(name)}," if name else ""
+    named = f", @{wanted.name}," if wanted.name else ""
     shell.screen.say(f"checkpoint {number}{named} taken")
 
 
@@ -164,22 +172,37 @@ _COMMANDS = (
             ("", "list the points, newest first"),
             ("N [MODE]", "preview going back to before N; MODE is files, history or both"),
             ("N files PATH…", "preview only these paths"),
+            ("N [MODE] keep", "preview leaving what you changed yourself; not with history"),
+            ("N only [PATH…]", "preview taking back turn N alone, later turns kept"),
             ("N [MODE] diff", "preview with the difference in full"),
+            ("N pick [PATH…]", "go through the hunks; with 1,3-4 at the end, take these"),
             ("confirm", "apply exactly what was previewed"),
+            ("pick", "choose a point with the keys; Esc twice on an empty line does too"),
         ),
         _rewind,
-        (Hint.POINT, Hint.MODE, Hint.PATH),
+        (Hint.POINT, Hint.MODE, Hint.REWOUND),
     ),
     CommandSpec("undo", (("", "rewind the latest turn, files and history"),), _undo),
     CommandSpec("redo", (("", "take the latest rewind back"),), _redo),
     CommandSpec(
         "diff",
-        (("N [M]", "show what changed since point N, or between two"), ("all", "in the session")),
+        (
+            ("N [M] [PATH…]", "show what changed since point N, or between two"),
+            ("N only [PATH…]", "what turn N changed"),
+            ("all [PATH…]", "what changed in the whole session"),
+        ),
         _diff,
-        (Hint.POINT,),
+        (Hint.COMPARED, Hint.COMPARED_TO, Hint.PATH),
     ),
     CommandSpec(
-        "checkpoint", (("[NAME]", "take a snapshot now; a named one is never pruned"),), _checkpoint
+        "checkpoint",
+        (
+            ("", "take a snapshot now"),
+            ("NAME [NOTE]", "the same, never pruned; @NAME stands for its number"),
+            ("-d NAME", "take the name away: the snapshot is pruned like others then"),
+        ),
+        _checkpoint,
+        (Hint.CHECKPOINT, Hint.NAME),
     ),
     CommandSpec("compact", (("[FOCUS]", "put a summary in place of early turns"),), run_compact),
     CommandSpec("status", (("", "show what is open, kept and approved"),), _status),

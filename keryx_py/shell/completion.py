@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -53,6 +54,9 @@ class ShellCompleter(Completer):
         hint = hints[min(done, len(hints) - 1)]
         if hint is Hint.PATH:
             return _paths(self._root(), typed, quote_word)
+        if hint is Hint.REWOUND:
+            options = _matching(self._offers(hint), typed)
+            return chain(options, _paths(self._root(), typed, quote_word))
         return _matching(self._offers(hint), typed)
 
     def _in_prompt(self, before: str) -> Iterator[Completion]:

@@ -10,8 +10,13 @@ class Hint(Enum):
     """What an argument of a command is."""
 
     POINT = "point"
+    COMPARED = "where a difference begins"
+    COMPARED_TO = "where a difference ends"
+    CHECKPOINT = "a new checkpoint"
+    NAME = "a checkpoint's name"
     MODE = "mode"
     PATH = "path"
+    REWOUND = "what of a rewind, and how"
     SESSION = "session"
     RISK = "risk"
     COMMAND = "command"

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from keryx_py.rewind.points import PRUNED, FilesState, PointKind, RewindPoint
 from keryx_py.rewind.rewinder import ListedPoint
+from keryx_py.shell.point_names import SIGN
 from keryx_py.shell.render import (
     QUIET,
     counted,
@@ -55,19 +56,27 @@ def spans(numbers: Sequence[int]) -> str:
 
 def _point_line(listed: ListedPoint, digits: int, width: int) -> Text:
     point = listed.point
-    counts = _counts(listed)
+    counts = point_counts(listed)
     lead = f"{padded(str(point.number), digits)} {time_text(point.at)}  "
-    mark = _mark(point)
+    mark = point_mark(point)
     room = max(20, min(60, width - len(lead) - len(mark) - max(len(counts), 24) - 2))
     text = Text(lead, QUIET if not point.live else "")
     text.append(mark, "cyan")
-    label = first_words(point.label, room)
+    label = first_words(point_label(point), room)
     text.append(padded(label, room) if counts else label)
     text.append(f"  {counts}" if counts else "", QUIET)
     return text
 
 
-def _mark(point: RewindPoint) -> str:
+def point_label(point: RewindPoint) -> str:
+    """Say what *point* is known by: the prompt, or the name and the note of a checkpoint."""
+    if point.kind is not PointKind.CHECKPOINT:
+        return point.label
+    return " ".join(filter(None, (point.label and SIGN + point.label, point.note)))
+
+
+def point_mark(point: RewindPoint) -> str:
+    """Say in brackets what *point* is, where it is more or less than a turn."""
     match point.kind:
         case PointKind.UNDO:
             return "[undo point] "
@@ -77,7 +86,8 @@ def _mark(point: RewindPoint) -> str:
             return "" if point.live else "[rewound] "
 
 
-def _counts(listed: ListedPoint) -> str:
+def point_counts(listed: ListedPoint) -> str:
+    """Say how many files the turn and the person changed, or why the files are gone."""
     point = listed.point
     since = listed.changed_since
     yours = f"you changed {since:,} since" if since else ""

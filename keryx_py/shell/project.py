@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from keryx_py.agent.approval import Asker, Policy
@@ -12,13 +13,16 @@ from keryx_py.agent.runner import Emit
 from keryx_py.agent.window import ContextWindow
 from keryx_py.models.base import Model
 from keryx_py.models.catalog import open_model, preload
+from keryx_py.rewind.points import named_checkpoints
 from keryx_py.rewind.recorder import TurnRecorder
 from keryx_py.rewind.recovery import is_cut_short, recover
 from keryx_py.rewind.retention import count_snapshots
 from keryx_py.rewind.rewinder import RefusedError, Rewinder
 from keryx_py.session.archive import SnapshotOutcome
+from keryx_py.session.others import list_used_since
 from keryx_py.session.sessions import HeldError, Session, SessionError, SessionInfo, Sessions
 from keryx_py.settings import Settings
+from keryx_py.shell.pager import Pager
 from keryx_py.shell.turns import TurnReport, TurnTaker, shown_progress
 from keryx_py.snapshot.store import (
     Limits,
@@ -51,6 +55,8 @@ class OpenProject:
         self.notices: tuple[str, ...] = ()
         """What the person should know since the session was opened."""
         self._now = now
+        self._shells: list[ShellExec] = []
+        """What runs commands, of every session that was open: what those left may still run."""
         self.model = self._open_model(settings.model)
         self._hold(session)
 
@@ -65,6 +71,7 @@ class OpenProject:
         self._recover_all()
         self.window = self._open_window()
         self.turns = TurnTaker(self)
+        self._shells += [t for t in self.turns.tools.values() if isinstance(t, ShellExec)]
 
     def _open_store(self) -> str:
         """Open the store unless there is a reason not to; return the reason."""
@@ -171,25 +178,55 @@ class OpenProject:
             return "nothing to compact: the last three turns always stay as they are"
         return f"compacted {_turns(len(covered))} into a summary; the last three stay as they are"
 
+    def page(self, text: str) -> bool:
+        """Show a *text* that is longer than the screen in a pager; False where none can."""
+        return Pager(self.settings.pager, self.settings.tool_environment).show(text)
+
     # ---- points
 
     def rewinder(self) -> Rewinder:
-        """The rewinds of this session. Raises RefusedError when every rewind is refused."""
-        if self.rewind_refused:
-            raise RefusedError(self.rewind_refused)
-        return Rewinder(self.session, self.store, now=self._now, keep=self.settings.keep)
+        """The rewinds of this session.
 
-    def checkpoint(self, name: str, emit: Emit) -> int:
-        """Take a snapshot now, pinned when named; return its number.
-
-        Raises RefusedError, SnapshotError, SessionError.
+        Raises RefusedError when every rewind is refused, LeaseLostError.
         """
         if self.rewind_refused:
             raise RefusedError(self.rewind_refused)
+        self.session.check_lease()
+        return Rewinder(
+            self.session,
+            self.store,
+            now=self._now,
+            keep=self.settings.keep,
+            others=self._others_used_since,
+        )
+
+    def _others_used_since(self, since: float) -> tuple[Path, ...]:
+        """Name the folders of the other sessions of this root that were used after *since*."""
+        others = (folder for folder in self.sessions.folders() if folder != self.session.folder)
+        return list_used_since(others, self.root, since)
+
+    def checkpoint(self, name: str, emit: Emit, note: str = "") -> int:
+        """Take a snapshot now, pinned when named; return its number.
+
+        Raises RefusedError, also for a name that is taken, SnapshotError, SessionError.
+        """
+        if self.rewind_refused:
+            raise RefusedError(self.rewind_refused)
+        taken = named_checkpoints(self.session.entries)
+        if name in taken:
+            raise RefusedError(
+                f"checkpoint {taken[name]} has the name {name}; /checkpoint -d {name} takes it away"
+            )
         if self.store is None:
             raise SnapshotError(f"no snapshot can be taken: {self.snapshots_off}")
-        number = self.recorder().checkpoint(name, shown_progress(emit))
+        number = self.recorder().checkpoint(name, shown_progress(emit), note)
         emit(SnapshotEnded())
+        return number
+
+    def unpin(self, name: str) -> int:
+        """Take the name of a checkpoint away; return its number. Raises RefusedError."""
+        number = self.rewinder().find_named(name)
+        self.recorder().unpin(number)
         return number
 
     def snapshot_count(self) -> int:
@@ -200,8 +237,12 @@ class OpenProject:
 
     def background(self) -> tuple[BackgroundProcess, ...]:
         """The processes that commands left running and that still run."""
-        tool = self.turns.tools.get("shell_exec")
-        return tool.background() if isinstance(tool, ShellExec) else ()
+        return tuple(one for shell in self._shells for one in shell.background())
+
+    def end_background(self) -> None:
+        """End all that commands left running."""
+        for shell in self._shells:
+            shell.end_background()
 
     # ---- other sessions, other models
 
@@ -221,7 +262,7 @@ class OpenProject:
         return self.session.id
 
     def _switch(self, session: Session) -> None:
-        self.session.close()
+        self.close()
         self._hold(session)
 
     def use_model(self, name: str) -> None:
@@ -251,8 +292,13 @@ class OpenProject:
         return self.sessions.list(self.root)
 
     def close(self) -> None:
-        """Let the session go."""
+        """Let the session go; one in which nothing happened leaves nothing behind."""
         self.session.close()
+        if not self.session.entries:
+            # Another process may have taken it meanwhile; then it is that one's.
+            with suppress(SessionError):
+                if self.sessions.find(self.session.id).turns == 0:
+                    self.sessions.delete(self.session.id)
 
 
 def open_store(settings: Settings, session: Session, like: Path | None = None) -> SnapshotStore:

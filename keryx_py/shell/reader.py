@@ -14,15 +14,18 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import AnyFormattedText
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
-from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
-from prompt_toolkit.keys import Keys
-from prompt_toolkit.output import ColorDepth, Output
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import Output
 from prompt_toolkit.styles import Style
 
 from keryx_py.shell.history import PrivateHistory
+from keryx_py.shell.picker import TerminalPicker
+from keryx_py.shell.terminal_keys import depth_of, take_waiting_keys
 
 PROMPT = "keryx> "
 GOES_ON = "  ...> "
+PICK = "/rewind pick"
+"""The line that Esc, pressed twice on an empty one, stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,31 +43,31 @@ class QuestionReader:
     """Answers from a person, each typed after its question was drawn."""
 
     def __init__(
-        self, *, color: bool = True, source: Input | None = None, output: Output | None = None
+        self,
+        *,
+        color: bool = True,
+        keeps_early: bool = True,
+        source: Input | None = None,
+        output: Output | None = None,
     ) -> None:
-        """*source* and *output* are the process's own terminal unless given."""
+        """*source* and *output* are the process's own terminal unless given.
+
+        With *keeps_early* keys pressed before a question wait for the shell; else they are lost.
+        """
+        self._keeps_early = keeps_early
         self._session: PromptSession[str] = PromptSession(
             color_depth=depth_of(color), input=source, output=output
         )
 
     def ask(self, question: str) -> str:
-        """Draw *question* and read one line typed after that; earlier keys wait for the shell."""
-        waiting = self._take_waiting_keys()
+        """Draw *question* and read one line typed after that; earlier keys are no answer."""
+        source = self._session.input
+        early = take_waiting_keys(source)
         try:
             return self._session.prompt(question)
         finally:
-            source = self._session.input
-            store_typeahead(source, waiting + get_typeahead(source))
-
-    def _take_waiting_keys(self) -> list[KeyPress]:
-        source = self._session.input
-        keys = get_typeahead(source)
-        # In the terminal's line mode a half-typed line cannot be read; in its raw mode it can.
-        with source.raw_mode():
-            while new := source.read_keys() + source.flush_keys():
-                keys += new
-        # Where the cursor was for the last prompt says nothing to the next.
-        return [key for key in keys if key.key is not Keys.CPRResponse]
+            if self._keeps_early:
+                store_typeahead(source, early + get_typeahead(source))
 
 
 class TerminalReader:
@@ -102,6 +105,24 @@ class TerminalReader:
         buffer.on_text_changed += self._touch
         buffer.on_cursor_position_changed += self._touch
 
+    def picker(self) -> TerminalPicker:
+        """Make what lets the person choose points with the keys, at the same terminal."""
+        return TerminalPicker(
+            color=self._furnishing.color, source=self._session.input, output=self._session.output
+        )
+
+    def next_answers(self) -> QuestionReader:
+        """Make what reads the answers to questions that follow each other at once.
+
+        A key too early for one of them must not become a prompt when the last is answered.
+        """
+        return QuestionReader(
+            color=self._furnishing.color,
+            keeps_early=False,
+            source=self._session.input,
+            output=self._session.output,
+        )
+
     def read(self, put_back: str) -> str:
         """Read one line, or several that were pasted or go on."""
         self._toolbar = self._furnishing.toolbar()
@@ -118,6 +139,9 @@ class TerminalReader:
     def _touch(self, buffer: Buffer) -> None:
         self._untouched = False
 
+    def _is_empty(self) -> bool:
+        return not self._session.default_buffer.text
+
     def _draw_toolbar(self) -> AnyFormattedText:
         return self._toolbar
 
@@ -132,16 +156,16 @@ class TerminalReader:
         def _(event: KeyPressEvent) -> None:
             event.current_buffer.newline(copy_margin=False)
 
+        @bindings.add("escape", "escape", filter=Condition(self._is_empty))
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.document = Document(PICK)
+            event.app.exit(result=PICK)
+
         @bindings.add("/", filter=Condition(lambda: self._untouched))
         def _(event: KeyPressEvent) -> None:
             event.current_buffer.document = Document("/")
 
         return bindings
-
-
-def depth_of(color: bool) -> ColorDepth | None:
-    """Say how many colours the input line may have; None lets the terminal say."""
-    return None if color else ColorDepth.DEPTH_1_BIT
 
 
 def _accept_or_go_on(buffer: Buffer) -> None:

@@ -64,11 +64,11 @@ def fold(text: str, lines: int) -> str:
     """Leave the middle of *text* out when it has more than *lines* lines."""
     rows = text.split("\n")
     if len(rows) <= lines:
-        return "\n".join(_short(row) for row in rows)
+        return "\n".join(short(row) for row in rows)
     head = max(1, lines // 2)
     tail = max(1, lines - head - 1)
     folded = f"… {counted(len(rows) - head - tail, 'line')} folded …"
-    return "\n".join(_short(row) for row in [*rows[:head], folded, *rows[-tail:]])
+    return "\n".join(short(row) for row in [*rows[:head], folded, *rows[-tail:]])
 
 
 def first_lines(text: str, lines: int) -> str:
@@ -85,7 +85,7 @@ def diff_text(diff: str, *, whole: bool = False) -> Text:
     """Colour a unified *diff* by its lines; very long ones are cut unless it must be *whole*."""
     text = Text()
     for row in visible(diff).split("\n"):
-        text.append((row if whole else _short(row)) + "\n", _diff_style(row))
+        text.append((row if whole else short(row)) + "\n", _diff_style(row))
     text.rstrip()
     return text
 
@@ -108,7 +108,8 @@ def _indented(text: str, lead: str) -> str:
     return lead + text.replace("\n", "\n" + " " * len(lead))
 
 
-def _short(row: str) -> str:
+def short(row: str) -> str:
+    """Cut *row* where it is far longer than any screen is wide, and say so."""
     if len(row) <= LONGEST_LINE:
         return row
     return f"{row[:LONGEST_LINE]}… {counted(len(row) - LONGEST_LINE, 'more character')}"

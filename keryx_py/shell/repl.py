@@ -16,6 +16,7 @@ from keryx_py.session.archive import TurnEnd
 from keryx_py.shell.asker import NobodyAsker
 from keryx_py.shell.command_spec import Shell
 from keryx_py.shell.commands import command_table, run_command
+from keryx_py.shell.left_running import running_line
 from keryx_py.shell.line import Command, Prompt, UsageError, parse_line, whole_text
 from keryx_py.shell.plain_reader import PlainReader, Reader
 from keryx_py.shell.project import OpenProject
@@ -99,6 +100,9 @@ class Repl:
         while not shell.leaving:
             with self._no_error_passes():
                 self._run_next()
+        with self._no_error_passes():
+            for process in shell.project.background():
+                shell.screen.say(f"still running: {running_line(process)}")
         return 0
 
     def _run_next(self) -> None:
@@ -157,7 +161,7 @@ class Repl:
 def system_reason(error: OSError) -> str:
     """Say in a few words what the system refused, and where."""
     reason = error.strerror or str(error) or type(error).__name__
-    if error.filename is None:
+    if error.filename is None or isinstance(error.filename, int):
         return reason
     return f"{reason} ({shown_path(os.fsencode(error.filename))})"
 

@@ -19,6 +19,7 @@ from keryx_py.shell.rewind_view import (
     LineCounts,
     Ways,
     changes_sum,
+    conflicts_part,
     paths_text,
     rest_text,
     running_part,
@@ -41,7 +42,7 @@ def report_text(
     plan = report.plan
     text = Text()
     if plan.files is not None:
-        _files_report(text, report, plan.files, named)
+        _files_report(text, report, plan.files, ways, named)
         running_part(text, running)
     if report.files_put_back:
         text.append("the files were put back as they were before the rewind\n", ERROR)
@@ -57,7 +58,11 @@ def report_text(
 
 
 def _files_report(
-    text: Text, report: RewindReport, files: RestorePlan, named: LineCounts | None
+    text: Text,
+    report: RewindReport,
+    files: RestorePlan,
+    ways: Ways,
+    named: LineCounts | None,
 ) -> None:
     done = set(report.done)
     changed = [change for change in files.changes if change.path in done]
@@ -73,7 +78,10 @@ def _files_report(
         text.append(f"{counted(len(report.failed), 'path')} failed:\n", ERROR)
         for skipped in report.failed:
             text.append(f"  {skipped_text(skipped)}\n", ERROR)
+    conflicts_part(text, report.plan, ways)
     rest_text(text, "left as it is", [skipped_text(skipped) for skipped in files.staying])
+    not_covered = [skipped_text(skipped) for skipped in files.not_covered]
+    rest_text(text, "not covered by a rewind", not_covered)
 
 
 def _history_report(text: Text, report: RewindReport, ways: Ways) -> None:

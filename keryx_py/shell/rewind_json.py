@@ -22,6 +22,7 @@ def point_json(listed: ListedPoint) -> JsonObject:
         "kind": point.kind.value,
         "at": point.at,
         "label": point.label,
+        "note": point.note,
         "live": point.live,
         "files": point.files.value,
         "reason": point.reason,
@@ -39,6 +40,7 @@ def plan_json(plan: RewindPlan, counts: LineCounts) -> JsonObject:
         "plan": plan.id,
         "number": plan.point.number,
         "mode": plan.mode.value,
+        "way": plan.way.value,
         "paths": [path_json(path) for path in plan.paths],
         "empty": plan.empty,
         "redo": plan.redoes is not None,
@@ -82,6 +84,9 @@ def _files_json(files: RestorePlan, counts: LineCounts) -> JsonObject:
         else {"number": files.target.number, "side": files.target.side.value},
         "files_now": files.files_now,
         "changes": [_change_json(change, counts) for change in files.changes],
+        "merged": [path_json(path) for path in files.merged],
+        "kept": [path_json(path) for path in files.kept],
+        "conflicts": _skipped_json(files.conflicts),
         "staying": _skipped_json(files.staying),
         "not_covered": _skipped_json(files.not_covered),
     }
@@ -102,7 +107,8 @@ def _change_json(change: PathChange, counts: LineCounts) -> JsonObject:
 
 
 def _author_json(author: Author) -> Mapping[str, JsonValue]:
-    return {"kind": author.kind.value, "turn": author.turn}
+    of = {"session": author.session} if author.session else {}
+    return {"kind": author.kind.value, "turn": author.turn, **of}
 
 
 def _state_json(state: FileState | None) -> JsonValue:

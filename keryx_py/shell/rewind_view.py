@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -16,11 +17,13 @@ from keryx_py.rewind.plan import (
     PathChange,
     RestorePlan,
     RewindPlan,
+    Way,
     kind_of,
 )
 from keryx_py.rewind.points import PointKind, RewindPoint
 from keryx_py.rewind.rewinder import DiffStyle
-from keryx_py.shell.points_view import spans
+from keryx_py.shell.line import quote_word
+from keryx_py.shell.points_view import point_label, spans
 from keryx_py.shell.render import (
     QUIET,
     WARNING,
@@ -40,6 +43,8 @@ ONE_IN = 5
 """A rewind of more than one in so many files is warned of."""
 NOT_UNDONE = "cannot be undone, but for the files above"
 
+KEEP_STAYS = "with keep they stay"
+
 LineCounts = Mapping[bytes, tuple[int, int]]
 
 
@@ -54,20 +59,28 @@ class Ways:
     redo: str
     files: str
     """What rewinds the files of a point; {number} stands in it."""
+    keep: str = KEEP_STAYS
+    """What leaves the person's edits; {number} and {mode} stand in it."""
+    both_sides: str = ""
+    """What shows both sides of a conflict; {number} and {path} stand in it."""
 
 
 def plan_title(plan: RewindPlan) -> str:
     """Say in one line what *plan* is for."""
     point = plan.point
-    label = first_words(point.label, 50)
+    label = first_words(point_label(point), 50)
     if plan.redoes is not None:
         return f"take the latest rewind back ({plan.mode.value})"
+    if plan.way is Way.ONLY:
+        return f"take back turn {point.number} alone" + (f": {label}" if label else "")
     where = {
         PointKind.TURN: f"to before turn {point.number}",
         PointKind.CHECKPOINT: f"to checkpoint {point.number}",
         PointKind.UNDO: f"to undo point {point.number}",
     }[point.kind]
-    return f"rewind {plan.mode.value} {where}" + (f": {label}" if label else "")
+    what = "the picked hunks" if plan.way is Way.PICKED else plan.mode.value
+    keeping = ", keeping what you changed" if plan.way is Way.KEEP else ""
+    return f"rewind {what} {where}{keeping}" + (f": {label}" if label else "")
 
 
 def preview_text(
@@ -82,7 +95,7 @@ def preview_text(
     *running* are the commands of what the turns left running.
     """
     text = Text()
-    for row in _warnings(plan):
+    for row in _warnings(plan, ways):
         text.append(row + "\n", WARNING)
     text.append(plan_title(plan) + "\n", "bold")
     if plan.files is not None:
@@ -105,7 +118,7 @@ def preview_text(
 
 def running_part(text: Text, running: Sequence[str]) -> None:
     """Name what still runs: it may change again what is put back."""
-    rest_text(text, "still running", [first_words(command, 160) for command in running])
+    rest_text(text, "still running", list(running))
 
 
 def is_yours(change: PathChange) -> bool:
@@ -118,7 +131,7 @@ def file_changes(plan: RestorePlan | None) -> tuple[PathChange, ...]:
     return tuple(change for change in plan.changes if not _is_folder(change)) if plan else ()
 
 
-def _warnings(plan: RewindPlan) -> list[str]:
+def _warnings(plan: RewindPlan, ways: Ways) -> list[str]:
     if plan.files is None:
         return []
     changes = file_changes(plan.files)
@@ -129,10 +142,23 @@ def _warnings(plan: RewindPlan) -> list[str]:
             f"this would change {counted(len(changes), 'file')}; "
             f"the project has {counted(plan.files.files_now, 'file')} now"
         )
-    if yours:
-        it = "an edit of yours" if len(yours) == 1 else "edits of yours"
-        said.append(f"{it} would go, in {counted(len(yours), 'path')}")
+    for whose, paths in _those_not_the_turns(yours).items():
+        it = "an edit" if len(paths) == 1 else "edits"
+        said.append(f"{it} of {whose} would go, in {counted(len(paths), 'path')}")
+    if yours and plan.way is Way.PLAIN and plan.redoes is None:
+        way = KEEP_STAYS if plan.paths else ways.keep
+        said.append(way.format(number=plan.point.number, mode=plan.mode.value))
     return [f"warning: {'; '.join(said)}"] if said else []
+
+
+def _those_not_the_turns(changes: Sequence[PathChange]) -> Mapping[str, Sequence[PathChange]]:
+    """Sort *changes*, in each of which somebody beside a turn had a part, by who that was."""
+    sorted_out: dict[str, list[PathChange]] = {}
+    for change in changes:
+        kinds = {author.kind for author in change.by} - {AuthorKind.TURN}
+        whose = "another session" if kinds == {AuthorKind.SESSION} else "yours"
+        sorted_out.setdefault(whose, []).append(change)
+    return dict(sorted(sorted_out.items(), reverse=True))
 
 
 def _files_part(
@@ -140,17 +166,47 @@ def _files_part(
 ) -> None:
     if files.changes:
         text.append(f"files: {changes_sum(files.changes)}\n")
-        paths_text(text, files.changes, counts, _all(plan, ways))
+        paths_text(text, files.changes, counts, _all(plan, ways), files.merged)
+    elif files.kept or files.conflicts:
+        text.append("files: nothing differs but what stays\n")
+    elif plan.way is Way.PICKED:
+        text.append("files: nothing of what was picked can go back\n")
     elif files.target is None and plan.redoes is None:
         text.append(f"files: {_unchanged(plan.point)}; the files stay as they are\n")
     elif files.staying or files.not_covered:
         text.append("files: what a rewind covers is already as it was then\n")
     else:
         text.append("files: already as they were then\n")
+    conflicts_part(text, plan, ways)
+    own = [path for path in files.kept if path not in files.kept_for_others]
+    rest_text(text, _KEPT[plan.way], [shown_path(path) for path in own])
+    others = sorted(files.kept_for_others)
+    rest_text(text, KEPT_FOR_OTHERS, [shown_path(path) for path in others])
     rest_text(text, "stays as it is", [skipped_text(skipped) for skipped in files.staying])
     rest_text(
         text, "not covered by a rewind", [skipped_text(skipped) for skipped in files.not_covered]
     )
+
+
+KEPT_FOR_OTHERS = "stays, because another session changed it"
+_KEPT = {
+    Way.PLAIN: "stays",
+    Way.KEEP: "stays, because you changed it",
+    Way.ONLY: "stays, because it was changed later",
+    Way.PICKED: "stays",
+}
+
+
+def conflicts_part(text: Text, plan: RewindPlan, ways: Ways) -> None:
+    """Name what could not be merged, with what shows both sides."""
+    conflicts = plan.files.conflicts if plan.files is not None else ()
+    rows = []
+    for one in conflicts:
+        typed = os.fsdecode(one.path)
+        way = ways.both_sides.format(number=plan.point.number, path=quote_word(typed))
+        # A path that is not shown as it is typed has no line that could be named.
+        rows.append(skipped_text(one) + (f": {way}" if shown_path(one.path) == typed else ""))
+    rest_text(text, "in conflict, stays as it is", rows)
 
 
 def named_paths(plan: RewindPlan) -> tuple[bytes, ...]:
@@ -164,21 +220,37 @@ def _yours_first(changes: Sequence[PathChange]) -> list[PathChange]:
 
 
 def paths_text(
-    text: Text, changes: Sequence[PathChange], counts: LineCounts, way_to_all: str = ""
+    text: Text,
+    changes: Sequence[PathChange],
+    counts: LineCounts,
+    way_to_all: str = "",
+    merged: Collection[bytes] = (),
 ) -> None:
     ordered = _yours_first(changes)
     width = max(cell_len(shown_path(change.path)) for change in ordered[:NAMED])
     for change in ordered[:NAMED]:
-        text.append_text(_path_line(change, counts, min(width, 50)))
+        joined = change.path in merged
+        text.append_text(_path_line(change, counts, min(width, 50), joined=joined))
     rest = ordered[NAMED:]
     if rest:
         text.append(f"  … and {len(rest)} more: {changes_sum(rest)}{way_to_all}\n", QUIET)
 
 
 def _all(plan: RewindPlan, ways: Ways) -> str:
-    if plan.redoes is not None:
+    if plan.redoes is not None or plan.way is Way.PICKED:
         return ""
-    return "; " + ways.show_all.format(number=plan.point.number, mode=plan.mode.value)
+    return "; " + ways.show_all.format(number=plan.point.number, mode=_mode_words(plan))
+
+
+def _mode_words(plan: RewindPlan) -> str:
+    """Write the mode and the way of *plan* as they are typed."""
+    match plan.way:
+        case Way.ONLY:
+            return "only"
+        case Way.KEEP:
+            return f"{plan.mode.value} keep"
+        case Way.PLAIN | Way.PICKED:
+            return plan.mode.value
 
 
 def _unchanged(point: RewindPoint) -> str:
@@ -198,7 +270,7 @@ def changes_sum(changes: Sequence[PathChange]) -> str:
     return " and ".join(said)
 
 
-def _path_line(change: PathChange, counts: LineCounts, width: int) -> Text:
+def _path_line(change: PathChange, counts: LineCounts, width: int, *, joined: bool) -> Text:
     kind = kind_of(change)
     style = {ChangeKind.REMOVED: "red", ChangeKind.BROUGHT_BACK: "green"}.get(kind, "yellow")
     text = Text("  ")
@@ -208,6 +280,7 @@ def _path_line(change: PathChange, counts: LineCounts, width: int) -> Text:
     text.append("  " + padded(_what(change, counts), 8))
     marks = [authors_text(change.by)] if change.by else []
     marks += ["being written"] if change.being_written else []
+    marks += ["merged"] if joined else []
     text.append("  " + ", ".join(marks), WARNING if is_yours(change) else QUIET)
     text.rstrip()
     text.append("\n")
@@ -232,10 +305,21 @@ def _what(change: PathChange, counts: LineCounts) -> str:
 
 
 def authors_text(authors: Sequence[Author]) -> str:
-    """Say whose change would go: "turn 3", "you", "unknown", in order of time."""
-    names = {AuthorKind.PERSON: "you", AuthorKind.UNKNOWN: "unknown"}
-    said = [names.get(author.kind, f"turn {author.turn}") for author in authors]
-    return ", ".join(dict.fromkeys(said))
+    """Say whose change would go: "turn 3", "you", "session … (turn 2)", in order of time."""
+    return ", ".join(dict.fromkeys(map(_author_text, authors)))
+
+
+def _author_text(author: Author) -> str:
+    match author.kind:
+        case AuthorKind.TURN:
+            return f"turn {author.turn}"
+        case AuthorKind.PERSON:
+            return "you"
+        case AuthorKind.UNKNOWN:
+            return "unknown"
+        case AuthorKind.SESSION:
+            what = "a rewind" if author.turn is None else f"turn {author.turn}"
+            return f"session {on_one_line(author.session)} ({what})"
 
 
 def _history_part(text: Text, plan: RewindPlan) -> None:

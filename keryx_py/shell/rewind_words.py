@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeAlias
 
+from keryx_py.rewind.plan import Way
 from keryx_py.session.archive import Mode
 from keryx_py.shell.line import UsageError
 from keryx_py.shell.paths import typed_paths
 from keryx_py.shell.visible import shown_name
 
 MODES = tuple(mode.value for mode in Mode)
-LATER = ("keep", "only", "pick")
-"""Words that are kept for what this version cannot do."""
+ONLY = "only"
+"""Stands in the mode's place: one turn alone is taken back."""
+KEEP = "keep"
+DIFF = "diff"
+OPTIONS = (KEEP, DIFF)
+"""Words that follow the mode; a path that is named like one is written ./keep."""
 _LONGEST_NUMBER = 9
+_HUNKS = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*")
+"""Which hunks: 1,3-4. A path that is written so begins with ./"""
 _LONGEST_SAID = 120
 
 
@@ -37,9 +45,28 @@ class PreviewWanted:
     mode: Mode = Mode.FILES
     paths: tuple[bytes, ...] = ()
     in_full: bool = False
+    way: Way = Way.PLAIN
 
 
-RewindWanted: TypeAlias = ListWanted | ConfirmWanted | PreviewWanted
+@dataclass(frozen=True, slots=True)
+class PickWanted:
+    """That a point is chosen with the keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class HunksWanted:
+    """That hunks are chosen."""
+
+    number: int
+    paths: tuple[bytes, ...] = ()
+    """The paths whose hunks are gone through; empty for all that differ."""
+    hunks: tuple[range, ...] = ()
+    """The numbers of those that go back; empty where they are still to be chosen."""
+    typed: tuple[str, ...] = ()
+    """The paths as they were typed."""
+
+
+RewindWanted: TypeAlias = ListWanted | ConfirmWanted | PreviewWanted | PickWanted | HunksWanted
 
 
 def parse_rewind(words: tuple[str, ...], root: Path) -> RewindWanted:
@@ -51,24 +78,68 @@ def parse_rewind(words: tuple[str, ...], root: Path) -> RewindWanted:
             return ConfirmWanted()
         case ("confirm", *_):
             raise UsageError("nothing was done: /rewind confirm stands alone")
+        case ("pick",):
+            return PickWanted()
         case ("pick", *_):
-            raise _later("/rewind pick")
+            raise UsageError("/rewind pick stands alone; for hunks write /rewind N pick PATH")
     number = parse_number(words[0])
+    match words[1:]:
+        case ("pick", *named) | ("files", "pick", *named):
+            return _hunks(number, tuple(named), root)
+    if words[1:2] == (ONLY,):
+        return _only(number, words[2:], root)
+    if "pick" in words[1:]:
+        raise UsageError(
+            f"pick comes first, and moves files only: write /rewind {number} pick PATH"
+        )
     mode, rest = _mode(words[1:], number)
-    for word in (word for word in rest if word in LATER):
-        raise _later(f"/rewind N … {word}")
-    paths = tuple(word for word in rest if word != "diff")
+    paths = tuple(word for word in rest if word not in OPTIONS)
+    if ONLY in paths:
+        raise UsageError(
+            f"only stands in the mode's place: /rewind {number} only; "
+            "a file of that name is written ./only"
+        )
     if paths and mode is not Mode.FILES:
         raise UsageError(
             f"paths go with the mode files only: /rewind {number} files {_said(paths[0])}"
         )
-    return PreviewWanted(number, mode, typed_paths(paths, root), in_full="diff" in rest)
+    if KEEP in rest and not mode.moves_files:
+        raise UsageError(
+            "keep goes with files or both, as history holds no edits of yours: "
+            f"/rewind {number} both keep"
+        )
+    way = Way.KEEP if KEEP in rest else Way.PLAIN
+    return PreviewWanted(number, mode, typed_paths(paths, root), DIFF in rest, way)
+
+
+def _only(number: int, rest: tuple[str, ...], root: Path) -> PreviewWanted:
+    if KEEP in rest:
+        raise UsageError(
+            f"/rewind {number} only leaves what came later as it is; it goes without keep"
+        )
+    paths = tuple(word for word in rest if word != DIFF)
+    return PreviewWanted(number, Mode.FILES, typed_paths(paths, root), DIFF in rest, Way.ONLY)
+
+
+def _hunks(number: int, words: tuple[str, ...], root: Path) -> HunksWanted:
+    """Tell paths and the numbers of hunks, which stand last, apart."""
+    first = len(words)
+    while first and _HUNKS.fullmatch(words[first - 1]):
+        first -= 1
+    runs = [run for word in words[first:] for run in word.split(",")]
+    paths = words[:first]
+    return HunksWanted(number, typed_paths(paths, root), tuple(map(_run, runs)), paths)
+
+
+def _run(said: str) -> range:
+    first, _, last = said.partition("-")
+    if int(first) < 1 or int(last or first) < int(first):
+        raise UsageError(f"{_said(said)} are not the numbers of hunks: write 1, or 1,3-4")
+    return range(int(first), int(last or first) + 1)
 
 
 def parse_number(word: str) -> int:
     """Read the number of a point. Raises UsageError."""
-    if word.startswith("@"):
-        raise _later(f"naming a checkpoint as {_said(word)}")
     number = int(word) if _is_number(word) else 0
     if number < 1:
         raise UsageError(f"{_said(word)} is not the number of a point; /rewind lists the points")
@@ -86,9 +157,9 @@ def parse_mode(word: str) -> Mode:
 
 def _mode(words: tuple[str, ...], number: int) -> tuple[Mode, tuple[str, ...]]:
     """Take the mode off the front; without one it is files, and no path may follow."""
-    if not words or words[0] == "diff" or words[0] in LATER:
-        if len(words) > 1 and words[0] == "diff":
-            raise UsageError(f"the mode comes before diff: /rewind {number} files diff")
+    if not words or words[0] in OPTIONS:
+        if not set(words) <= set(OPTIONS):
+            raise UsageError(f"the mode comes before {words[0]}: /rewind {number} files {words[0]}")
         return Mode.FILES, words
     if words[0] not in MODES and not get_close_matches(words[0].lower(), MODES, n=1):
         raise UsageError(
@@ -104,29 +175,3 @@ def _is_number(word: str) -> bool:
 
 def _said(word: str) -> str:
     return shown_name(word if len(word) <= _LONGEST_SAID else word[:_LONGEST_SAID] + "…")
-
-
-def _later(what: str) -> UsageError:
-    return UsageError(f"{what} is not available in this version; nothing was done")
-
-
-@dataclass(frozen=True, slots=True)
-class DiffWanted:
-    """What changed since *first*, or between two points; None is the session's beginning or now."""
-
-    first: int | None
-    second: int | None = None
-
-
-def parse_diff(words: tuple[str, ...]) -> DiffWanted:
-    """Read the *words* after /diff. Raises UsageError."""
-    match words:
-        case ("all",):
-            return DiffWanted(None)
-        case (_, "only"):
-            raise _later("/diff N only")
-        case (first,):
-            return DiffWanted(parse_number(first))
-        case (first, second):
-            return DiffWanted(parse_number(first), parse_number(second))
-    raise UsageError("write /diff N, /diff N M or /diff all; /rewind lists the points")

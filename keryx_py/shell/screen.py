@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.text import Text
-
 ERASE_LINE = "\r\x1b[K"
 PIPED_WIDTH = 100
 PIPED_HEIGHT = 40
@@ -32,6 +32,16 @@ class Streams:
     def interactive(self) -> bool:
         """Whether a person can be asked: both ends are a terminal."""
         return _is_terminal(self.stdin) and _is_terminal(self.stdout)
+
+    def write_bytes(self, data: bytes) -> None:
+        """Print *data* as it is, whatever the locale says."""
+        raw = getattr(self.stdout, "buffer", None)
+        if raw is None:
+            self.stdout.write(data.decode("utf-8", "surrogateescape"))
+            return
+        self.stdout.flush()
+        raw.write(data)
+        raw.flush()
 
     def read_all(self) -> str:
         """Read standard input to its end; bytes that are not UTF-8 come as surrogates."""
@@ -84,6 +94,23 @@ class Screen:
         else:
             self._out.write(text.plain + "\n")
         self._out.flush()
+
+    def page(self, text: Text, pager: Callable[[str], bool]) -> None:
+        """Print *text*; what does not fit on the terminal is shown by *pager*, if that can."""
+        if self.terminal and self._rows(text) >= self.height:
+            self._begin_line()
+            self._out.flush()
+            with self._console.capture() as captured:
+                self._console.print(text, soft_wrap=True)
+            if pager(captured.get()):
+                return
+        self.show(text)
+
+    def _rows(self, text: Text) -> int:
+        from rich.cells import cell_len
+
+        lines = text.plain.expandtabs().split("\n")
+        return sum(max(1, -(-cell_len(line) // self.width)) for line in lines)
 
     def say(self, text: str, style: str = "") -> None:
         """Print the sentence *text*."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from keryx_py.messages import JsonValue
 from keryx_py.rewind.points import erased_numbers
 from keryx_py.session.archive import TurnEntry
+from keryx_py.session.copying import SHADOW_NAME
 from keryx_py.session.sessions import HeldError, SessionInfo, Sessions
 from keryx_py.shell.asker import TerminalAsker
 from keryx_py.shell.line import UsageError
@@ -20,7 +21,7 @@ from keryx_py.shell.rewind_json import path_json
 from keryx_py.shell.screen import Screen, Streams
 from keryx_py.shell.session_view import session_text, sessions_text
 from keryx_py.shell.visible import on_one_line
-from keryx_py.snapshot.store import SnapshotStore
+from keryx_py.snapshot.purging import purge_captures
 
 SECONDS_A_DAY = 86_400
 
@@ -143,20 +144,17 @@ class SessionsCli:
             return {e.number: e.prompt for e in session.entries if isinstance(e, TurnEntry)}
 
     def _drop_snapshots(self, info: SessionInfo) -> None:
-        """Drop the snapshots of all turns ever erased, in case an earlier erasure was cut short.
+        """Purge the snapshots of all that was ever erased: an earlier erasure may be cut short.
 
-        Raises SnapshotError, RootRefusedError.
+        Raises SnapshotError.
         """
-        folder = info.folder / "shadow.git"
+        folder = info.folder / SHADOW_NAME
         if not folder.exists():
             return
         with self.sessions.open(info.id) as session:
             gone = erased_numbers(session.entries)
-            # The home folder is not asked about: a session whose root it is has no snapshots.
-            store = SnapshotStore.open(
-                folder, info.root, home=self.data_dir, data_dir=self.data_dir
-            )
-            store.drop(key for key in store.keys() if key.number in gone)  # noqa: SIM118
+            if gone:
+                purge_captures(folder, gone)
 
     def _print_json(self, value: JsonValue) -> None:
         self.streams.stdout.write(json.dumps(value, ensure_ascii=True, indent=2) + "\n")

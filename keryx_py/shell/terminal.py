@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 
+from keryx_py.rewind.points import named_checkpoints
 from keryx_py.session.archive import CheckpointEntry, TurnEntry, UndoPointEntry
 from keryx_py.shell.asker import TerminalAsker
 from keryx_py.shell.command_spec import Shell
@@ -12,11 +13,12 @@ from keryx_py.shell.commands import command_table, completions
 from keryx_py.shell.completion import ShellCompleter
 from keryx_py.shell.hints import Hint, Offer
 from keryx_py.shell.history import history_file
+from keryx_py.shell.point_names import SIGN
 from keryx_py.shell.project import OpenProject
 from keryx_py.shell.reader import Furnishing, TerminalReader
 from keryx_py.shell.render import first_words
 from keryx_py.shell.rewind_command import RewindCommands
-from keryx_py.shell.rewind_words import MODES
+from keryx_py.shell.rewind_words import DIFF, KEEP, MODES, ONLY, OPTIONS
 from keryx_py.shell.screen import Screen
 from keryx_py.shell.session_view import toolbar_text
 from keryx_py.tools.base import Risk
@@ -24,8 +26,11 @@ from keryx_py.tools.base import Risk
 
 def terminal_shell(project: OpenProject, screen: Screen, reader: TerminalReader) -> Shell:
     """Make the shell of a person who edits lines and answers questions in *reader*."""
-    rewinds = RewindCommands(project, screen, time.monotonic)
+    picker = reader.picker()
     asker = TerminalAsker(screen, reader)
+    rewinds = RewindCommands(
+        project, screen, time.monotonic, picker=picker, answers=reader, confirm=asker.confirm
+    )
     return Shell(project, screen, asker, rewinds, time.monotonic, edits=True)
 
 
@@ -44,9 +49,22 @@ def furnishing(project: OpenProject, color: bool) -> Furnishing:
 def _offers(project: OpenProject, hint: Hint) -> Iterable[Offer]:
     match hint:
         case Hint.POINT:
-            return [Offer("confirm"), *_point_offers(project)]
+            return [Offer("confirm"), Offer("pick"), *_point_offers(project)]
+        case Hint.COMPARED:
+            return [Offer("all"), *_point_offers(project)]
+        case Hint.COMPARED_TO:
+            return [Offer("only"), *_point_offers(project)]
+        case Hint.CHECKPOINT:
+            return [Offer("-d", "take a name away")]
+        case Hint.NAME:
+            return _name_offers(project, "")
         case Hint.MODE:
-            return [Offer(mode) for mode in (*MODES, "diff")]
+            return [Offer(word) for word in (*MODES, *OPTIONS, ONLY, "pick")]
+        case Hint.REWOUND:
+            return [
+                Offer(KEEP, "leave what you changed"),
+                Offer(DIFF, "show the difference in full"),
+            ]
         case Hint.SESSION:
             return [Offer(info.id, first_words(info.title, 40)) for info in project.list_sessions()]
         case Hint.RISK:
@@ -57,7 +75,13 @@ def _offers(project: OpenProject, hint: Hint) -> Iterable[Offer]:
             return []
 
 
+def _name_offers(project: OpenProject, sign: str) -> Iterator[Offer]:
+    for name, number in reversed([*named_checkpoints(project.session.entries).items()]):
+        yield Offer(sign + name, f"checkpoint {number}")
+
+
 def _point_offers(project: OpenProject) -> Iterator[Offer]:
+    yield from _name_offers(project, SIGN)
     for entry in reversed(project.session.entries):
         match entry:
             case TurnEntry():

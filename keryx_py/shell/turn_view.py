@@ -18,7 +18,7 @@ from keryx_py.agent.events import (
     SnapshotProgress,
     Waiting,
 )
-from keryx_py.shell.render import QUIET, WARNING, counted, shown_text, size_text
+from keryx_py.shell.render import QUIET, WARNING, counted, short, shown_text, size_text
 from keryx_py.shell.screen import Screen
 from keryx_py.shell.visible import on_one_line, visible, visible_output
 from keryx_py.snapshot.store import WalkProgress
@@ -27,6 +27,9 @@ from keryx_py.tools.base import Shown
 PATIENCE = 1.0
 """How many seconds a capture may take before its progress is shown."""
 REDRAW = 0.1
+LONGEST_NAME = 60
+LONGEST_TITLE = 500
+"""What a model gives for the name of a tool or a file may be megabytes long."""
 
 Clock = Callable[[], float]
 
@@ -91,7 +94,7 @@ class TurnView:
             case AnswerEnded():
                 self._screen.end_line()
             case NoticeGiven(text):
-                self._screen.say(f"! {visible(text)}", WARNING)
+                self._screen.say(f"! {visible(short(text))}", WARNING)
             case CallStarted():
                 self._start(event)
             case CallOutput(_, text):
@@ -112,7 +115,7 @@ class TurnView:
     def _start(self, event: CallStarted) -> None:
         if event.not_covered:
             self._not_covered[event.call_id] = event.not_covered
-        self._running = f"○ {event.tool} {on_one_line(event.title)}"
+        self._running = f"○ {event.tool} {_brief(event.title, LONGEST_TITLE)}"
         self._screen.change(self._running)
 
     def _draw_output(self, text: str) -> None:
@@ -126,8 +129,8 @@ class TurnView:
     def _end(self, event: CallEnded) -> None:
         line = Text("  " if event.delegated else "")
         line.append("● " if event.ok else "✗ ", "green" if event.ok else "red")
-        line.append(f"{on_one_line(event.tool)} ", "bold")
-        line.append(on_one_line(event.title))
+        line.append(f"{_brief(event.tool, LONGEST_NAME)} ", "bold")
+        line.append(_brief(event.title, LONGEST_TITLE))
         if event.summary:
             line.append(f"  {on_one_line(event.summary)}", QUIET if event.ok else "red")
         not_covered = self._not_covered.pop(event.call_id, "")
@@ -136,3 +139,7 @@ class TurnView:
         self._screen.show(line)
         if event.shown is not None and not self._was_shown(event.shown):
             self._screen.show(shown_text(event.shown, self._screen.height))
+
+
+def _brief(text: str, most: int) -> str:
+    return on_one_line(text[:most]) + ("…" if len(text) > most else "")

@@ -59,10 +59,14 @@ class Coverage:
             descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
             return None  # also for a link, which counts as no rules
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        try:
+            # Not fdopen() first: it refuses a folder with an error of its own.
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return None
-            return file.read()
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(descriptor)
 
     def _mode_and_size(self, path: bytes) -> tuple[int, int]:
         try:

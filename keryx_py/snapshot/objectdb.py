@@ -158,6 +158,12 @@ class ObjectDatabase:
             self._discard(dead)
         return garbage
 
+    def purge(self, needed: Collection[bytes]) -> None:
+        """Remove every object that is not *needed*, however few bytes it has."""
+        wasteful = [weight.pack for weight in self._weigh(needed) if weight.garbage]
+        if wasteful:
+            self._rewrite(wasteful, needed)
+
     def is_worth_collecting(self, garbage: int, dropped: int) -> bool:
         """Whether to count anew: much was *dropped* since there were *garbage* bytes of it."""
         total = total_size(self._packs.values())

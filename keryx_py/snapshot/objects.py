@@ -45,15 +45,6 @@ def object_id(kind: ObjectKind, data: bytes) -> bytes:
     return digest.digest()
 
 
-@dataclass(frozen=True, slots=True)
-class TreeItem:
-    """One entry of a git tree."""
-
-    name: bytes
-    mode: bytes
-    oid: bytes
-
-
 def encode_tree(items: Iterable[tuple[bytes, bytes, bytes]]) -> bytes:
     """Encode (name, mode, id) triples as a git tree, sorted as git sorts."""
     # Git compares a folder's name as if it ended in a slash.

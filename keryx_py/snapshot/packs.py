@@ -6,6 +6,7 @@ count as being there. No pack that is in place is ever changed.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -113,7 +114,7 @@ class PackWriter:
         self._temporary.replace(pack)
         self._index_temporary.replace(pack.with_suffix(".idx"))
         flush_folder(self._folder)
-        return read_index(pack.with_suffix(".idx"))
+        return _read_back(pack.with_suffix(".idx"))
 
     def abandon(self) -> None:
         """Remove what was written aside."""
@@ -235,6 +236,14 @@ def read_index(path: Path) -> PackIndex:
         raise DamagedPackError(f"{path.name} or its pack is damaged")
     count = _FAN.unpack_from(data, len(_INDEX_MAGIC))[255]
     return PackIndex(path, count)
+
+
+def _read_back(path: Path) -> PackIndex:
+    """Read the index of a pack that was just written; what cannot be read is not kept."""
+    try:
+        return read_index(path)
+    except DamagedPackError as error:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path)) from error
 
 
 def copy_entries(

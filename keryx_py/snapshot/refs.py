@@ -27,6 +27,14 @@ def read_refs(repository: Path, namespace: str = NAMESPACE) -> dict[str, bytes]:
     return found
 
 
+def read_ref(repository: Path, name: str) -> bytes | None:
+    """Read the id that refs/keryx/*name* names; None when there is no such ref."""
+    try:
+        return _parse((repository / NAMESPACE / name).read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return _read_packed(repository, NAMESPACE).get(name)
+
+
 def write_ref(repository: Path, name: str, oid: bytes) -> None:
     """Point refs/keryx/*name* at *oid*, safe against a power cut."""
     path = repository / NAMESPACE / name

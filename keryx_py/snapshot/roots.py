@@ -21,19 +21,19 @@ def check_root(root: Path, home: Path, data_dir: Path) -> Identity:
         status = root.stat()
     except OSError as error:
         raise RootRefusedError(
-            f"no snapshots: {root} cannot be opened; start keryx in a folder that exists"
+            f"{root} cannot be opened; start keryx in a folder that exists"
         ) from error
     if not stat.S_ISDIR(status.st_mode):
-        raise RootRefusedError(f"no snapshots: {root} is not a folder; start keryx in one")
+        raise RootRefusedError(f"{root} is not a folder; start keryx in one")
     identity = Identity.of(status)
     _refuse_wide(root, identity, home)
     if identity == _identity(data_dir):
         raise RootRefusedError(
-            f"no snapshots: {root} is keryx's own data folder; start keryx in your project's folder"
+            f"{root} is keryx's own data folder; start keryx in your project's folder"
         )
     if is_git_folder(root) or ".git" in root.resolve().parts:
         raise RootRefusedError(
-            f"no snapshots: {root} is a git directory or inside one; start keryx in a work tree"
+            f"{root} is a git directory or inside one; start keryx in a work tree"
         )
     return identity
 
@@ -41,13 +41,13 @@ def check_root(root: Path, home: Path, data_dir: Path) -> Identity:
 def _refuse_wide(root: Path, identity: Identity, home: Path) -> None:
     if identity == _identity(home):
         raise RootRefusedError(
-            f"no snapshots: {root} is the home folder; start keryx in a project's folder below it, "
+            f"{root} is the home folder; start keryx in a project's folder below it, "
             "or name one with --root"
         )
     real = root.resolve()
     if real == Path(real.anchor):
         raise RootRefusedError(
-            f"no snapshots: {root} is a file system's root; start keryx in a project's folder, "
+            f"{root} is a file system's root; start keryx in a project's folder, "
             "or name one with --root"
         )
 

@@ -29,9 +29,7 @@ def settle(folder: Path) -> tuple[str, ...]:
             reason = "belongs to another user"
         case _:
             reason = "is not a shadow repository of this version of keryx"
-    raise SnapshotError(
-        f"no snapshots: {folder} {reason}; move it away, or start a new session with /new"
-    )
+    raise SnapshotError(f"{folder} {reason}; move it away, or start a new session with /new")
 
 
 def _holds_nothing(folder: Path) -> bool:

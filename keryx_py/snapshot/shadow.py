@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import stat
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
@@ -145,9 +146,16 @@ def clear_leftovers(folder: Path) -> None:
         for name in names:
             if name.endswith(".lock") or name.startswith(TEMPORARY):
                 Path(above, name).unlink(missing_ok=True)
-    for pack in (folder / _PACKS).glob("pack-*.pack"):
-        if not pack.with_suffix(".idx").exists():
-            pack.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        # Not glob() and exists(): on a failing disk they say that nothing is there.
+        there = set(os.listdir(folder / _PACKS))
+        for pack in (Path(folder, _PACKS, name) for name in there if _is_pack(name)):
+            if pack.with_suffix(".idx").name not in there:
+                pack.unlink(missing_ok=True)
+
+
+def _is_pack(name: str) -> bool:
+    return name.startswith("pack-") and name.endswith(".pack")
 
 
 def size_on_disk(folder: Path) -> int:

@@ -212,15 +212,24 @@ class SnapshotStore:
     def load(self, key: SnapshotKey) -> TreeState:
         """Read a capture's trees and record. Raises DamagedSnapshotError, or KeyError for none."""
         reader = self._reader()
-        return reader.state(reader.capture(self._commits()[key]))
+        return reader.state(reader.capture(self._commit_of(key)))
+
+    def surroundings(self, key: SnapshotKey) -> TreeState:
+        """Read of a capture what it leaves out, and the rules, but no listing.
+
+        Raises as load does.
+        """
+        record = self._reader().capture(self._commits()[key]).record
+        return TreeState({}, record.ignored, record.skipped, record.rules)
 
     def changes(self, before: SnapshotKey, after: SnapshotKey) -> tuple[FileChange, ...]:
         """List what differs between two captures, visiting only folders that differ.
 
         Raises as load does.
         """
-        reader, commits = self._reader(), self._commits()
-        return reader.changes(reader.capture(commits[before]), reader.capture(commits[after]))
+        reader = self._reader()
+        one = reader.capture(self._commit_of(before))
+        return reader.changes(one, reader.capture(self._commit_of(after)))
 
     def read(self, oid: bytes) -> bytes:
         """Read one blob. Raises DamagedSnapshotError."""
@@ -280,9 +289,16 @@ class SnapshotStore:
                 continue
         return times
 
+    def _commit_of(self, key: SnapshotKey) -> bytes:
+        """Read one ref alone: there may be many. Raises KeyError when it is not there."""
+        commit = refs.read_ref(self._place.folder, _ref_name(key))
+        if commit is None:
+            raise KeyError(key)
+        return commit
+
     def _commits(self) -> dict[SnapshotKey, bytes]:
         found = refs.read_refs(self._place.folder)
-        keyed = ((_parse_ref_name(name), oid) for name, oid in found.items())
+        keyed = ((parse_ref_name(name), oid) for name, oid in found.items())
         return {key: oid for key, oid in keyed if key is not None}
 
     def _made_ready(self) -> ObjectDatabase:
@@ -336,7 +352,8 @@ def _ref_name(key: SnapshotKey) -> str:
     return f"{key.number}/{key.side.value}"
 
 
-def _parse_ref_name(name: str) -> SnapshotKey | None:
+def parse_ref_name(name: str) -> SnapshotKey | None:
+    """Read what stands after refs/keryx/; None when it names no capture."""
     number, _, side = name.partition("/")
     if not number.isdecimal() or side not in {known.value for known in Side}:
         return None

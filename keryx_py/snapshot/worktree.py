@@ -116,6 +116,18 @@ class WorkTree:
         with _told(), self._parent(path) as (folder, name):
             _set_mode(folder, name, mode)
 
+    def set_file_mode(self, path: bytes, mode: int, *, flush: bool = True) -> None:
+        """Set a file's permission bits; where it has other names, a copy takes its place.
+
+        Those names, which may lie outside the root, keep the bits that they have.
+        """
+        with _told(), self._parent(path) as (folder, name):
+            shared = os.stat(name, dir_fd=folder, follow_symlinks=False).st_nlink > 1
+        if shared:
+            self.write_file(path, self.read(path), mode, flush=flush)
+        else:
+            self.set_mode(path, mode)
+
     def remove_file(self, path: bytes) -> None:
         """Remove a file or link."""
         self._change(path, lambda folder, name: os.unlink(name, dir_fd=folder))

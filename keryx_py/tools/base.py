@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from keryx_py.errors import KeryxError
 from keryx_py.messages import ToolSpec
@@ -94,3 +94,11 @@ class Tool(Protocol):
 
     def run(self, args: Args, progress: Progress) -> Outcome:
         """Do it. Raises ToolError when it could not be done."""
+
+
+@runtime_checkable
+class MovesGit(Protocol):
+    """A tool whose calls may run git."""
+
+    def git_moves(self, args: Args) -> tuple[str, ...]:
+        """Name git's subcommands in the call that move a HEAD or a remote. Never raises."""

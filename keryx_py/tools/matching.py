@@ -20,6 +20,7 @@ MOST_BYTES = 5 * 2**20
 # A line longer than this is searched in its first part only.
 MOST_IN_A_LINE = 10_000
 SHOWN_IN_A_LINE = 300
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY
 
 
 def compile_pattern(pattern: str) -> tuple[Callable[[str], re.Match[str] | None], str]:
@@ -30,10 +31,24 @@ def compile_pattern(pattern: str) -> tuple[Callable[[str], re.Match[str] | None]
         return re.compile(re.escape(pattern)).search, str(error) or type(error).__name__
 
 
-def read_text(path: bytes) -> str | None:
+def open_inside(root: bytes, path: bytes) -> int:
+    """Open *path* below *root* step by step: since it was listed a link may have come there."""
+    *above, name = path.split(b"/")
+    folder = os.open(root, _FOLDER)
+    try:
+        for part in above:
+            below = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def read_text(root: bytes, path: bytes) -> str | None:
     """Read a text file; "" for one that is binary or gone, None for one that is too large."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = open_inside(root, path)
     except OSError:
         return ""
     with os.fdopen(descriptor, "rb") as file:
@@ -53,7 +68,7 @@ def search(root: bytes, pattern: str, paths: list[bytes]) -> Iterator[list[str |
         yield ["plain", why]
     left = MOST_MATCHES
     for index, path in enumerate(paths):
-        text = read_text(root + b"/" + path)
+        text = read_text(root, path)
         if text is None:
             yield ["large", index]
             continue

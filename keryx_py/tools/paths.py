@@ -17,6 +17,8 @@ from pathlib import Path
 from keryx_py.tools.base import ToolError
 
 _MOST_LINKS = 40
+_MOST_CHARACTERS = 4096
+"""Longer paths are opened by no program in one step, so a person could do little with them."""
 # What HFS+ leaves out when it compares names, so that ".g\u200cit" opens ".git" there.
 _IGNORED_IN_NAMES = dict.fromkeys(
     [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
@@ -146,6 +148,8 @@ class ProjectRoot:
             raise PathError("the path holds a NUL character")
         if path == "~" or path.startswith("~/"):
             raise PathError('"~" is not expanded; give a path relative to the project root')
+        if len(path) > _MOST_CHARACTERS:
+            raise PathError(f"the path is longer than {_MOST_CHARACTERS:,} characters")
         try:
             return posixpath.join(self.path, os.fsencode(path))
         except UnicodeEncodeError as error:

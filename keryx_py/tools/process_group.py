@@ -23,13 +23,41 @@ _LOOK_SECONDS = 0.05
 _CHUNK = 65_536
 
 
+class HeldInterrupts:
+    """Ctrl-C, held from when a command is about to start until somebody would end it."""
+
+    def __init__(self) -> None:
+        self._came = False
+        # Only the main thread is ever interrupted, and only it may say how.
+        self._holds = threading.current_thread() is threading.main_thread()
+        if self._holds:
+            self._before = signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, number: int, frame: object) -> None:
+        self._came = True
+
+    def release(self) -> None:
+        """Let Ctrl-C interrupt again; the one that came meanwhile does so now."""
+        if not self._holds:
+            return
+        self._holds = False
+        before = self._before
+        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
+        if self._came:
+            signal.raise_signal(signal.SIGINT)
+
+
 class Group:
     """A running command, and all that it started in its group."""
 
-    def __init__(self, process: subprocess.Popen[bytes], pipe: int) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], pipe: int, interrupts: HeldInterrupts
+    ) -> None:
+        """*interrupts* are held until the command is followed: only then are they answered."""
         self.pgid = process.pid
         self._process = process
         self._pipe = pipe
+        self._interrupts = interrupts
 
     def follow(self, take: Callable[[bytes], None], seconds: float) -> int | None:
         """Pass on what the command prints until it ends; return its code, None when out of time.
@@ -38,6 +66,7 @@ class Group:
         are over, and when this is interrupted.
         """
         try:
+            self._interrupts.release()
             return self._follow(take, time.monotonic() + seconds)
         except BaseException:
             self._end()
@@ -101,8 +130,12 @@ class Group:
 
 
 def start_group(command: bytes, folder: bytes, environment: Mapping[str, str]) -> Group:
-    """Start *command* in `/bin/sh`. Raises ToolError when it cannot be started."""
+    """Start *command* in `/bin/sh`; Ctrl-C is held until the group is followed.
+
+    Raises ToolError when it cannot be started.
+    """
     read_end, write_end = os.pipe()
+    interrupts = HeldInterrupts()
     try:
         process = subprocess.Popen(
             ["/bin/sh", "-c", command],
@@ -115,10 +148,11 @@ def start_group(command: bytes, folder: bytes, environment: Mapping[str, str]) -
         )
     except (OSError, ValueError) as error:
         os.close(read_end)
+        interrupts.release()
         raise ToolError(f"the command could not be started: {_why(error)}") from error
     finally:
         os.close(write_end)
-    return Group(process, read_end)
+    return Group(process, read_end, interrupts)
 
 
 def end_group(pgid: int) -> None:

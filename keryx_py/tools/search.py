@@ -20,6 +20,7 @@ from keryx_py.tools.walk import MOST_VISITED, Walk
 
 MOST_FOUND = 500
 SEARCH_SECONDS = 20.0
+_MOST_CHARACTERS = 10_000
 
 
 class FindFiles(ReadingTool):
@@ -99,6 +100,8 @@ class SearchText(ReadingTool):
         pattern = text_of(args, "pattern")
         if not pattern:
             raise ToolError("the pattern is empty")
+        if len(pattern) > _MOST_CHARACTERS:
+            raise ToolError(f"the pattern is longer than {_MOST_CHARACTERS:,} characters")
         location = self._root.resolve(text_of(args, "path", "."))
         walk = Walk(self._root)
         paths = self._paths(location, walk)

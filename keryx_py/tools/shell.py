@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from keryx_py.messages import ToolSpec
 from keryx_py.tools.arguments import schema, text_of, whole_of
 from keryx_py.tools.base import Args, Outcome, Progress, Risk, Shown, ShownAs, ToolError
+from keryx_py.tools.git_moves import git_moves
 from keryx_py.tools.paths import ProjectRoot
 from keryx_py.tools.process_group import end_group, left_running, start_group
 from keryx_py.tools.shell_reach import writes_outside
@@ -110,6 +111,10 @@ class ShellExec:
     def targets(self, args: Args) -> tuple[bytes, ...]:
         """Name no path: what a command writes is not known beforehand."""
         return ()
+
+    def git_moves(self, args: Args) -> tuple[str, ...]:
+        """Name git's subcommands in the command that commit, move a HEAD or push."""
+        return git_moves(text_of(args, "command"))
 
     def run(self, args: Args, progress: Progress) -> Outcome:
         """Run the command to its end, or to the end of its time."""

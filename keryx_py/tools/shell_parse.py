@@ -21,6 +21,10 @@ MOST_CHARACTERS = 10_000
 MOST_DEPTH = 150
 
 _OPAQUE = frozenset({"raw_string", "ansi_c_string", "comment"})
+_RESERVED = frozenset(
+    {"!", "{", "}", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if"}
+    | {"select", "then", "until", "while", "[["}
+)
 # A line end taken away by a backslash with no blank on either side of it.
 _SPLIT_WORD = re.compile(rb"(?:[^\s\\]|\\\\)\\\n[^\s]|=\\\n")
 _SPECIAL_IN_WORD = re.compile(r"[\s;&|<>()'\"`]")
@@ -110,6 +114,9 @@ def _check_node(node: Node, source: bytes) -> None:
             before = source[max(0, node.start_byte - 2) : node.start_byte]
             if "\n" in text or before == b"\\\n" or before[-1:].strip(b" \t\n;&|()"):
                 raise DoubtfulError("sh may not take a part of it for a comment")
+        case "command_name" if text in _RESERVED:
+            # As in "$(! case x in x) …", where the parser ends the substitution too early.
+            raise DoubtfulError("it cannot be parsed for sure")
         case "ansi_c_string" if "\\'" in text:
             raise DoubtfulError("sh may end its $'…' at another place")
         case "file_descriptor" if not re.fullmatch(r"[0-9]+|\{\w+\}", text):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cases.sitting import Sitting
+from tests.cases.sitting import Sitting, Ticks
 
 Sit = Callable[..., Sitting]
 
@@ -25,20 +24,14 @@ def root(tmp_path: Path) -> Path:
 def sit(root: Path, tmp_path: Path) -> Iterator[Sit]:
     """Give a function that opens the shell on the project, or on the folder *at*."""
     sittings: list[Sitting] = []
+    now = Ticks()
 
     def start(at: Path | None = None, **keywords: object) -> Sitting:
         data_dir = tmp_path / "data"
+        keywords.setdefault("now", now)
         sittings.append(Sitting(at or root, data_dir, **keywords))  # type: ignore[arg-type]
         return sittings[-1]
 
     yield start
     for sitting in sittings:
         sitting.close()
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder that any user can get to, for as_user(); `tmp_path` lies in a closed one."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)

@@ -62,6 +62,17 @@ def delegate(task: str) -> ToolCall:
     return call("delegate", task=task)
 
 
+class Ticks:
+    """A clock that moves a second each time it is read; sittings side by side share one."""
+
+    def __init__(self) -> None:
+        self.time = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        self.time += 1
+        return self.time
+
+
 class Sitting:
     """One project, and the shell on it for as long as the test likes."""
 
@@ -72,11 +83,12 @@ class Sitting:
         *,
         settings: dict[str, JsonValue | frozenset[Risk] | tuple[str, ...]] | None = None,
         delegates: dict[str, tuple[ToolCall, ...]] | None = None,
+        now: Callable[[], float] | None = None,
     ) -> None:
         """*delegates* says which calls a sub-agent makes on a task."""
         self.root = root
         self.data_dir = data_dir
-        self.clock = 1_700_000_000.0
+        self.now = now or Ticks()
         options: dict[str, object] = {
             "data_dir": data_dir,
             "home": data_dir.parent / "home",
@@ -96,11 +108,6 @@ class Sitting:
         """Who answers questions; None for nobody, as on a pipe."""
         self.project = self._open(self.sessions.create(root))
 
-    def now(self) -> float:
-        """A clock that moves a second each time it is read."""
-        self.clock += 1
-        return self.clock
-
     def play(self, *steps: Step) -> str:
         """Take *steps* in one run of the shell; return everything that it printed."""
         out = io.StringIO()
@@ -109,7 +116,9 @@ class Sitting:
             run_shell(self.project, streams)
         else:
             screen = Screen(out, plain=True)
-            rewinds = RewindCommands(self.project, screen, time.monotonic)
+            rewinds = RewindCommands(
+                self.project, screen, time.monotonic, confirm=self.person.confirm
+            )
             shell = Shell(self.project, screen, self.person, rewinds, time.monotonic)
             Repl(shell, PlainReader(streams.stdin)).run()
         return out.getvalue()
@@ -122,13 +131,13 @@ class Sitting:
     def resume(self, new_root: Path | None = None) -> Sitting:
         """Close the session and open it again, as a new process would; with `--root` if given."""
         session_id = self.project.session.id
-        self.project.close()
+        self.close()
         self.project = self._open(self.sessions.open(session_id, new_root=new_root))
         return self
 
     def close(self) -> None:
-        """Let the session go."""
-        self.project.close()
+        """Let the session go, and keep it even if nothing happened in it."""
+        self.project.session.close()
 
     def line_for(self, step: str | ToolCall | tuple[ToolCall, ...]) -> str:
         """Give the line to type for *step*; a turn's calls are put into the script."""

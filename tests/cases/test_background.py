@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from keryx_py.agent.approval import Approval, Question
+from keryx_py.tools.base import Shown
 from tests.cases.conftest import Sit
 from tests.cases.sitting import Sitting, shell, write
 from tests.cases.watching import captured, held, look_at, shadow_git
@@ -73,9 +75,11 @@ def test_the_preview_and_the_result_name_what_still_runs(
     while not (root / "live.log").exists() and time.monotonic() < end:
         time.sleep(0.01)
 
-    assert f"still running:\n  {LOOP}\n/rewind confirm applies it" in preview
+    (process,) = sitting.project.background()
+    named = f"still running:\n  {LOOP} (kill -- -{process.pgid} ends it)\n"
+    assert f"{named}/rewind confirm applies it" in preview
     assert "1 process left behind" in preview
-    assert said.count(f"still running:\n  {LOOP}\n") == 2
+    assert said.count(named) == 2
     assert not (root / "a").exists()
     assert (root / "live.log").exists()
 
@@ -93,7 +97,7 @@ def test_what_has_ended_is_not_named(root: Path, ended: Callable[..., Sitting]) 
     history = sitting.play("/rewind 2 history")
 
     assert "still running" not in after
-    assert "still running" not in history
+    assert "still running:\n" not in history
 
 
 def test_an_undo_that_applies_at_once_says_what_still_runs(
@@ -106,7 +110,76 @@ def test_an_undo_that_applies_at_once_says_what_still_runs(
     said = sitting.play("/undo")
 
     assert look_at(root) == {}
-    assert "still running:\n  sleep 30 & echo x > a\n" in said
+    assert "still running:\n  sleep 30 & echo x > a (kill -- -" in said
+
+
+class Answering:
+    """A person who says the same to every question, and what they were asked."""
+
+    def __init__(self, yes: bool) -> None:
+        self.yes = yes
+        self.asked: list[str] = []
+
+    def approve(self, question: Question) -> Approval:
+        return Approval(granted=True)
+
+    def go_on_without_snapshot(self, reason: str) -> bool:
+        return False
+
+    def go_on_after(self, steps: int) -> bool:
+        return False
+
+    def confirm(self, question: str) -> bool:
+        self.asked.append(question)
+        return self.yes
+
+    def was_shown(self, shown: Shown) -> bool:
+        return False
+
+
+def test_what_still_runs_is_ended_where_the_person_says_so(
+    root: Path, ended: Callable[..., Sitting]
+) -> None:
+    """BG-01: asked once the preview names it; the rewind itself still waits for its confirm."""
+    sitting = ended()
+    sitting.play(shell("sleep 30 & echo x > a"), shell("sleep 40 & echo y > b"))
+    sitting.person = Answering(yes=True)
+
+    said = sitting.play("/rewind 1", "/rewind confirm")
+
+    (question,) = sitting.person.asked
+    assert question.startswith("2 processes that keryx started still run: sleep 30")
+    assert question.endswith("End them?")
+    assert "\nended\n" in said
+    assert sitting.project.background() == ()
+    assert look_at(root) == {}
+
+
+def test_what_may_run_on_is_asked_about_once(root: Path, ended: Callable[..., Sitting]) -> None:
+    """BG-01: a no leaves it running, and the result says what ends it."""
+    sitting = ended()
+    sitting.play(shell("sleep 30 & echo x > a"))
+    (process,) = sitting.project.background()
+    sitting.person = Answering(yes=False)
+
+    said = sitting.play("/rewind 1", "/rewind 1", "/rewind confirm", "/rewind 1 history")
+
+    assert len(sitting.person.asked) == 1
+    assert sitting.project.background() == (process,)
+    after = said[said.index("files: 1 file (1 removed)", said.index("confirm applies it")) :]
+    assert f"kill -- -{process.pgid} ends it" in after
+
+
+def test_what_still_runs_is_named_on_leaving_also_from_another_session(
+    root: Path, ended: Callable[..., Sitting]
+) -> None:
+    sitting = ended()
+
+    said = sitting.play(shell("sleep 30 & echo x > a"), "/new")
+
+    (process,) = sitting.project.background()
+    last = said.splitlines()[-1]
+    assert last == (f"still running: sleep 30 & echo x > a (kill -- -{process.pgid} ends it)")
 
 
 def test_a_process_that_writes_during_the_rewind_loses_nothing(

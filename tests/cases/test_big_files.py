@@ -17,7 +17,7 @@ TOO_LARGE = "larger than 5 MB)"
 
 
 def test_a_large_file_that_the_turn_appends_to_is_kept_and_named(root: Path, sit: Sit) -> None:
-    """BIG-01: it was not saved, so it is not touched."""
+    """BIG-01: it was not saved, so it is not touched; preview and result say so."""
     content = os.urandom(6 * MB)
     (root / "data.bin").write_bytes(content)
     sitting = sit()
@@ -27,7 +27,7 @@ def test_a_large_file_that_the_turn_appends_to_is_kept_and_named(root: Path, sit
 
     assert (root / "data.bin").read_bytes() == content + b"x\n"
     assert not (root / "other").exists()
-    assert f"{TOO_LARGE}" in said
+    assert said.count(f"  data.bin ({TOO_LARGE}\n") == 2
     assert captured(sitting, 1) == {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -96,6 +97,21 @@ def test_what_a_killed_owner_locked_is_free_again(root: Path, tmp_path: Path, si
     assert look_at(root) == {"f": ("file", 0o644, b"old\n")}
 
 
+def test_without_its_lease_every_rewind_and_compaction_is_refused(root: Path, sit: Sit) -> None:
+    """LOCK-01: not only what writes, since what is shown may be another process's by now."""
+    sitting = sit()
+    sitting.play(write("a", "1"), write("a", "2"))
+    for path in sitting.project.session.folder.glob("*lease*"):
+        path.unlink()
+
+    lines = ("/rewind", "/rewind 1", "/undo", "/redo", "/compact")
+    said = [sitting.play(line) for line in lines]
+
+    assert ["no longer holds the session" in words for words in said] == [True] * len(lines)
+    assert not [words for words in said if "turn 1" in words]
+    assert (root / "a").read_text() == "2"
+
+
 def test_a_session_that_is_open_elsewhere_is_refused_and_named(
     root: Path, tmp_path: Path, sit: Sit
 ) -> None:
@@ -147,8 +163,9 @@ def test_another_session_s_later_change_is_never_called_this_turn_s(root: Path, 
     waiting = look_at(root).keys()
     said = second.rewind(1)
 
-    assert "  removed       a1  +0 -1     you\n" in undone
-    assert "an edit of yours would go" in undone
+    whose = f"session {first.project.session.id} (turn 1)"
+    assert f"  removed       a1  +0 -1     {whose}\n" in undone
+    assert "an edit of another session would go, in 1 path" in undone
     assert waiting == {"a1", "b1"}
     assert look_at(root) == {}
     assert held(second, 2, "a1") == b"a"
@@ -166,6 +183,28 @@ def test_a_rewind_of_named_paths_leaves_the_other_session_s_work(root: Path, sit
     second.rewind(1, "files", "b1")
 
     assert look_at(root).keys() == {"a1"}
+
+
+def test_a_session_at_work_can_be_looked_at_meanwhile(root: Path, tmp_path: Path, sit: Sit) -> None:
+    """LOCK-03: previews name its turns as they end, and neither of the two disturbs the other."""
+    mine = sit()
+    mine.play(write("m", "1"))
+
+    def work() -> None:
+        theirs = Sitting(root, tmp_path / "data", now=mine.now)
+        for n in range(1, 7):
+            theirs.play(write("t", f"{n}\n"))
+        theirs.close()
+
+    child = Child(work)
+    said = [mine.play("/rewind 1") for _ in range(25)]
+    child.wait()
+    said.append(mine.play("/rewind 1"))
+
+    assert not [text for text in said if "bug" in text or "confirm applies" not in text]
+    line = next(line for line in said[-1].splitlines() if " t " in line)
+    named = re.findall(r"session \S+ \(turn (\d)\)", line)
+    assert named == ["1", "2", "3", "4", "5", "6"]
 
 
 # ---- a restore that cannot be carried out whole
@@ -284,6 +323,7 @@ def test_when_the_archive_cannot_be_written_prompt_list_and_files_agree(
 
 
 @pytest.mark.parametrize("whole_pack", [False, True])
+@pytest.mark.damaged_store
 def test_damage_to_one_snapshot_leaves_the_others(root: Path, sit: Sit, whole_pack: bool) -> None:
     """LOCK-09: earlier and later points still work, and new snapshots do not need the broken."""
     for n in range(3):
@@ -313,6 +353,7 @@ def test_damage_to_one_snapshot_leaves_the_others(root: Path, sit: Sit, whole_pa
 
 
 @pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.damaged_store
 def test_a_file_whose_stored_content_is_lost_is_stored_again(
     root: Path, sit: Sit, resumed: bool
 ) -> None:

@@ -158,6 +158,7 @@ def test_a_file_of_ones_own_goes_only_when_shown_and_held(root: Path, sit: Sit) 
 
 @pytest.mark.parametrize("which", ["tree", "file", "record"])
 @pytest.mark.parametrize("mode", ["files", "both"])
+@pytest.mark.damaged_store
 def test_a_damaged_snapshot_is_noticed_before_the_first_write(
     root: Path, sit: Sit, which: str, mode: str
 ) -> None:
@@ -179,6 +180,7 @@ def test_a_damaged_snapshot_is_noticed_before_the_first_write(
     assert "history: 1 turn went" not in said
 
 
+@pytest.mark.damaged_store
 def test_damage_that_no_preview_sees_is_noticed_before_the_first_write(
     root: Path, sit: Sit
 ) -> None:

@@ -109,6 +109,7 @@ def test_both_changes_nothing_when_the_snapshot_is_damaged(root: Path, sit: Sit)
     assert "history: 1 turn went" in sitting.rewind(1, "history")
 
 
+@pytest.mark.damaged_store
 def test_both_changes_nothing_when_the_damage_shows_only_at_the_confirm(
     root: Path, sit: Sit
 ) -> None:

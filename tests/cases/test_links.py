@@ -175,6 +175,7 @@ def test_git_s_own_setting_about_links_has_no_say(root: Path, sit: Sit) -> None:
 
 @pytest.mark.parametrize("inner", ["", "objects", "objects/pack", "refs"])
 @pytest.mark.parametrize("process", ["another", "the same"])
+@pytest.mark.damaged_store
 def test_a_store_that_leads_into_another_repository_is_refused(
     root: Path, tmp_path: Path, sit: Sit, inner: str, process: str
 ) -> None:
@@ -262,3 +263,20 @@ def test_links_that_lead_round_in_a_circle_are_links(root: Path, sit: Sit) -> No
     sitting.rewind(1)
 
     assert look_at(root) == before
+
+
+def test_the_other_names_of_a_file_keep_their_mode(root: Path, outside: Path, sit: Sit) -> None:
+    """LINK-06: one may lie outside, or in the project where it was not asked for."""
+    (root / "a").write_text("inside\n")
+    (root / "b").hardlink_to(root / "a")
+    (root / "x").hardlink_to(outside / "x")
+    sitting = sit()
+    sitting.play(shell("chmod 700 a x"))
+    there = stamps(outside)
+
+    sitting.rewind(1, "files", "a", "x")
+
+    assert [(root / name).stat().st_mode & 0o777 for name in "abx"] == [0o644, 0o700, 0o644]
+    assert [(root / name).read_text() for name in "abx"] == ["inside\n", "inside\n", "outside\n"]
+    assert (outside / "x").stat().st_mode & 0o777 == 0o700
+    assert stamps(outside)["x"][:4] == there["x"][:4]

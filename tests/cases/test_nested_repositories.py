@@ -14,7 +14,15 @@ import pytest
 
 from tests.cases.conftest import Sit
 from tests.cases.sitting import Sitting, edit, shell, write
-from tests.cases.watching import IDENTITY, captured, git, look_at, make_repository, stamps
+from tests.cases.watching import (
+    IDENTITY,
+    captured,
+    git,
+    look_at,
+    make_repository,
+    needs_git,
+    stamps,
+)
 
 
 @pytest.fixture
@@ -144,6 +152,7 @@ def test_a_folder_that_became_a_repository_keeps_its_files(root: Path, sit: Sit)
     assert _repositories(root) == before
 
 
+@needs_git
 def test_of_a_repository_made_in_the_turn_the_files_go_and_its_own_folder_stays(
     root: Path, sit: Sit
 ) -> None:
@@ -161,6 +170,7 @@ def test_of_a_repository_made_in_the_turn_the_files_go_and_its_own_folder_stays(
     assert _repositories(root) == before
 
 
+@needs_git
 def test_a_file_that_stood_where_the_turn_made_a_repository_is_named_and_waits(
     root: Path, sit: Sit
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cases.conftest import Sit
 from tests.cases.sitting import edit, shell, write
-from tests.cases.watching import git, look_at, make_repository, stamps
+from tests.cases.watching import git, look_at, make_repository, needs_git, stamps
 
 
 def dirty(root: Path) -> None:
@@ -135,6 +135,7 @@ def test_what_the_turn_did_to_the_repository_stays_and_the_files_go_back(
     assert "git" in said
 
 
+@needs_git
 def test_a_repository_that_the_turn_made_keeps_its_git_folder(root: Path, sit: Sit) -> None:
     """REPO-06: its files go, its history stays, and both are named."""
     (root / "f").write_text("old\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import stat
 import subprocess
 import zlib
@@ -182,6 +183,54 @@ def test_what_the_erased_turns_alone_had_saved_goes_too(
         assert zlib.compress(TOKEN.encode(), 1)[2:10] not in pack.read_bytes()
     sitting.rewind(1)
     assert not (root / "f").exists()
+
+
+def many_files(root: Path) -> None:
+    """Make so much content that one secret is far less than a fifth of it."""
+    for number in range(60):
+        (root / f"bulk{number}").write_bytes(os.urandom(500))
+
+
+def test_no_byte_of_an_erased_secret_stays_however_small_it_is(
+    root: Path, tmp_path: Path, sit: Sit
+) -> None:
+    """SEC-03: also where so little garbage would otherwise be left lying about."""
+    many_files(root)
+    sitting = sit()
+    sitting.play(write("f", "kept\n"), write("secret", TOKEN), write("g", "more\n"))
+    sitting.rewind(2, "both")
+    sitting.play(write("h", "later\n"))
+    hidden = everything(tmp_path / "data", sitting)
+    sitting.close()
+    cli, _ = commands(sitting, tmp_path / "data")
+
+    cli.erase(sitting.project.session.id)
+    sitting.resume()
+
+    assert TOKEN.encode() in hidden
+    assert TOKEN.encode() not in everything(tmp_path / "data", sitting)
+    assert b"dangling" not in shadow_git(sitting, "fsck", "--strict", "--full")
+    said = sitting.play("/rewind", "/redo")
+    assert "[undo point]" not in said
+    sitting.rewind(1)
+    assert not (root / "f").exists()
+
+
+def test_a_session_whose_root_is_gone_can_be_erased(root: Path, tmp_path: Path, sit: Sit) -> None:
+    """SEC-03: what is kept of a removed project is not kept for ever."""
+    many_files(root)
+    sitting = sit()
+    sitting.play(write("f", "kept\n"), write("secret", TOKEN))
+    sitting.rewind(2, "both")
+    sitting.close()
+    cli, out = commands(sitting, tmp_path / "data")
+    shutil.rmtree(root)
+
+    cli.erase(sitting.project.session.id)
+
+    assert "erased 1 rewound turn" in out.getvalue()
+    root.mkdir()  # for git alone, which looks from there
+    assert TOKEN.encode() not in everything(tmp_path / "data", sitting)
 
 
 def test_turns_that_still_count_are_never_erased(root: Path, tmp_path: Path, sit: Sit) -> None:

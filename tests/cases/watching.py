@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 from pathlib import Path
 from typing import TypeAlias
+
+import pytest
 
 from tests.cases.sitting import Sitting
 
@@ -14,6 +17,9 @@ Look: TypeAlias = dict[str, tuple[str, int, bytes]]
 """What stands at each path: its kind, permission bits and content; times and inodes apart."""
 
 Stamp: TypeAlias = tuple[int, int, int, int, int]
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="a turn runs git in it")
+
 IDENTITY = {
     "GIT_AUTHOR_NAME": "A",
     "GIT_AUTHOR_EMAIL": "a@example.org",

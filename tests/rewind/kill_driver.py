@@ -1,8 +1,9 @@
 """Kill a restore, and its recovery, at one step after the other; judge what the next start makes.
 
 Run in a process of its own, as a normal user: root would never meet a read-only folder.
-Arguments: the first step, and how many steps lie between two kills. Prints one line for each
-state that is neither the old nor the new one; the last line is how many kills there were.
+Arguments: the first step, how many steps lie between two kills, and "plain" or "keep". Prints one
+line for each state that is neither the old nor the new one; the last line is how many kills there
+were.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from keryx_py.rewind.plan import Way
 from keryx_py.rewind.recovery import is_cut_short, recover
 from keryx_py.session.archive import Mode, RewindEntry, live_turns
 from tests.rewind.play import Look, Project
@@ -51,6 +53,9 @@ class Fuse:
         self.steps += 1
         if self.steps >= self.at:
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+LINES = "".join(f"line {number}\n" for number in range(12))
 
 
 def prepared(base: Path) -> tuple[Project, Look, Look]:
@@ -90,6 +95,32 @@ def prepared(base: Path) -> tuple[Project, Look, Look]:
     return project, before, after
 
 
+def prepared_to_keep(base: Path) -> tuple[Project, Look, Look]:
+    """Make a project whose person edited what the turn did too; give what keep makes, and now."""
+    project = Project(base)
+    root = project.root
+    for name in ("merged", "mine", "ro/merged"):
+        project.write(name, LINES)
+    (root / "ro").chmod(0o555)
+    wanted = project.look()
+
+    def work() -> None:
+        (root / "ro").chmod(0o755)
+        for name in ("merged", "ro/merged"):
+            project.write(name, LINES.replace("line 2", "the turn's"))
+        project.write("made/by-turn", "x\n")
+        (root / "ro").chmod(0o555)
+
+    project.turn(work)
+    for name in ("merged", "mine", "ro/merged"):
+        (root / name).write_text((root / name).read_text() + "mine\n")
+        kind, mode, data = wanted[name.encode()]
+        wanted[name.encode()] = kind, mode, data + b"mine\n"
+    after = project.look()
+    project.session.close()
+    return project, wanted, after
+
+
 def killed(work: Callable[[], object], fuse: Fuse, at: int) -> bool:
     """Run *work* in a child that is killed at its step *at*; say whether it was."""
     child = os.fork()
@@ -107,9 +138,9 @@ def killed(work: Callable[[], object], fuse: Fuse, at: int) -> bool:
     return os.WIFSIGNALED(status)
 
 
-def rewind(project: Project) -> None:
+def rewind(project: Project, way: Way) -> None:
     project.resume()
-    plan = project.rewinder().plan(1, Mode.BOTH)
+    plan = project.rewinder().plan(1, Mode.BOTH, way=way)
     project.rewinder().apply(plan)
 
 
@@ -124,6 +155,8 @@ def verdict(project: Project, before: Look, after: Look, was_cut_short: bool, sa
     rewound = any(isinstance(entry, RewindEntry) for entry in entries)
     if was_cut_short != bool(said):
         return f"cut short: {was_cut_short}, but said {said!r}"
+    if "taken back" in said:
+        return f"nothing was damaged, but said {said!r}"
     if rewound != (live_turns(entries) == ()):
         return f"the history does not go with the record; said {said!r}"
     look = project.look()
@@ -138,12 +171,12 @@ def verdict(project: Project, before: Look, after: Look, was_cut_short: bool, sa
     return ""
 
 
-def one_kill(home: Path, fuse: Fuse, at: int, again: int | None) -> tuple[bool, str]:
+def one_kill(home: Path, fuse: Fuse, at: int, again: int | None, way: Way) -> tuple[bool, str]:
     """Kill the rewind at step *at*, and the recovery at *again*; judge what is there in the end."""
     base = home / f"{at}-{again}"
     base.mkdir()
-    project, before, after = prepared(base)
-    was_killed = killed(lambda: rewind(project), fuse, at)
+    project, before, after = PREPARED[way](base)
+    was_killed = killed(lambda: rewind(project, way), fuse, at)
     was_cut_short = is_cut_short(project.session.folder)
     if again is not None:
         killed(lambda: recovered(project), fuse, again)
@@ -157,19 +190,22 @@ def one_kill(home: Path, fuse: Fuse, at: int, again: int | None) -> tuple[bool, 
     return was_killed, wrong
 
 
-def main(first: int, stride: int) -> None:
+PREPARED = {Way.PLAIN: prepared, Way.KEEP: prepared_to_keep}
+
+
+def main(first: int, stride: int, way: Way) -> None:
     fuse = Fuse()
     if os.geteuid() == 0:
         # Once, as root, so that everything that is imported late has been imported.
         with tempfile.TemporaryDirectory() as warm:
-            rewind(prepared(Path(warm))[0])
+            rewind(PREPARED[way](Path(warm))[0], way)
         os.setuid(NOBODY)
     kills = 0
     with tempfile.TemporaryDirectory() as home:
         at, was_killed = first, True
         while was_killed:
             for again in (None, 1 + at % 23):
-                was_killed, wrong = one_kill(Path(home), fuse, at, again)
+                was_killed, wrong = one_kill(Path(home), fuse, at, again, way)
                 kills += was_killed
                 if wrong:
                     print(f"at {at}, again {again}: {wrong}")  # noqa: T201
@@ -178,4 +214,4 @@ def main(first: int, stride: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]), Way(sys.argv[3]))

@@ -11,12 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keryx_py.rewind.difference import at_or_above, folders_above
-from keryx_py.rewind.plan import RestorePlan
-from keryx_py.rewind.rewinder import RefusedError, RewindReport
-from keryx_py.snapshot.ignore import is_ignored
-from keryx_py.snapshot.listing import TreeState
+from keryx_py.rewind.rewinder import RefusedError
 from keryx_py.snapshot.store import Limits
+from tests.rewind.judging import check
 from tests.rewind.play import Look, Project
 
 PATHS = (
@@ -92,52 +89,6 @@ def _make_way(root: Path, where: Path) -> None:
             folder.mkdir()
 
 
-def held(look: Look, state: TreeState) -> Look:
-    """The part of a plain *look* that *state* says it holds."""
-    left_out = {*state.ignored, *(one.path for one in state.skipped)}
-    return {path: seen for path, seen in look.items() if at_or_above(path, left_out) is None}
-
-
-def check(
-    project: Project, number: int, then: Look, now: Look, after: Look, report: RewindReport
-) -> None:
-    files = report.plan.files
-    assert files is not None
-    changed = {path for path in now.keys() | after.keys() if now.get(path) != after.get(path)}
-    assert changed == {change.path for change in files.changes} == set(report.done)  # R1
-    assert not report.failed
-    if files.target is None:
-        return
-    target = project.store.load(files.target)
-    _check_what_comes_back(held(then, target), after, files)
-    _check_what_stays(target, now, after, files)
-
-
-def _check_what_comes_back(then: Look, after: Look, files: RestorePlan) -> None:
-    staying = {one.path for one in files.staying}
-    for path, seen in then.items():
-        if at_or_above(path, staying) is None:
-            assert after.get(path) == seen  # R7
-
-
-def _check_what_stays(target: TreeState, now: Look, after: Look, files: RestorePlan) -> None:
-    left_out = {*target.ignored, *(one.path for one in target.skipped)}
-    staying = {one.path for one in files.staying}
-    for path, seen in now.items():
-        if path in target.listing:
-            continue
-        protected = at_or_above(path, left_out) is not None or is_ignored(
-            target.rules, path, seen[0] == "folder"
-        )
-        if protected or seen[0] == "other" or b".git" in path.split(b"/"):
-            assert after.get(path) == seen  # R11
-    for path in after:
-        if path in target.listing or path in staying:
-            continue
-        inside = any(folder in staying for folder in folders_above(path))
-        assert inside or now[path] == after[path]
-
-
 def play_whole(project: Project, scripts: list[list[tuple[str, str, str]]]) -> None:
     outside = project.base / "outside"
     outside.mkdir()
@@ -157,7 +108,7 @@ def play_whole(project: Project, scripts: list[list[tuple[str, str, str]]]) -> N
                 project.rewinder().apply(plan)
             continue
         report = project.rewinder().apply(plan)
-        check(project, number, looks[number], now, project.look(), report)
+        check(project.store, looks[number], now, project.look(), report)
         again = project.plan(number).files
         assert again is not None
         assert not {change.path for change in again.changes} & set(report.done)

@@ -55,6 +55,13 @@ EMPTY = tree({})
             id="what lies in a folder that was ignored stays",
         ),
         pytest.param(
+            tree({b"a": file()}, ignored=(b"a",)),
+            EMPTY,
+            [],
+            {b"a": "ignored"},
+            id="a file that is ignored now stays, though it was asked for and is held",
+        ),
+        pytest.param(
             tree({b"a.log": file()}),
             tree({}, rules={b"": b"*.log\n"}),
             [],

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from keryx_py.rewind.apply import Found, Step, carry_out, compare
+from keryx_py.rewind.plan import Way
 from keryx_py.rewind.restore_journal import (
     JournalError,
     Restore,
@@ -24,10 +25,10 @@ from keryx_py.snapshot.worktree import WorkTree
 HERE = Path(__file__).parents[2]
 
 
-def kill_at(first: int, stride: int) -> tuple[str, int]:
+def kill_at(first: int, stride: int, way: Way = Way.PLAIN) -> tuple[str, int]:
     """Kill at every *stride*-th step from the *first*; give what went wrong and the kills."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.rewind.kill_driver", str(first), str(stride)],
+        [sys.executable, "-m", "tests.rewind.kill_driver", str(first), str(stride), way.value],
         cwd=HERE,
         capture_output=True,
         text=True,
@@ -43,6 +44,21 @@ def test_killed_at_some_steps_it_ends_as_old_or_new() -> None:
 
     assert wrong == ""
     assert kills > 10
+
+
+def test_a_rewind_that_keeps_is_finished_with_what_was_merged() -> None:
+    wrong, kills = kill_at(3, 13, Way.KEEP)
+
+    assert wrong == ""
+    assert kills > 5
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("first", range(1, 5))
+def test_killed_at_any_step_keeping_it_ends_as_old_or_new(first: int) -> None:
+    wrong, _ = kill_at(first, 4, Way.KEEP)
+
+    assert wrong == ""
 
 
 @pytest.mark.soak
@@ -109,6 +125,7 @@ RESTORE = Restore(
     redoes=None,
     steps=(Step(b"\xff\n", FILE, None), Step(b"d", None, CLOSED)),
     left=(Skipped(b"x", "a pipe"),),
+    made={b"m" * 20: b"\xff merged\n"},
 )
 
 

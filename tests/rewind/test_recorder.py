@@ -142,13 +142,17 @@ def test_a_snapshot_that_is_stopped_is_a_failed_one(project: Project) -> None:
     assert (point.files, point.reason) == (FilesState.GONE, STOPPED)
 
 
-def test_a_failing_end_capture_does_not_fail_the_turn(project: Project) -> None:
+def test_a_failing_end_capture_is_told_and_does_not_fail_the_turn(project: Project) -> None:
     turn = project.recorder().begin("p")
     assert project.recorder().snapshot(turn) is None
-
-    TurnRecorder(
+    recorder = TurnRecorder(
         project.session, broken(project, SnapshotError("the disk is full")), now=project.now
-    ).end(turn, TurnEnd.DONE)
+    )
+
+    recorder.end(turn, TurnEnd.DONE)
+
+    (notice,) = recorder.notices()
+    assert "the disk is full" in notice
 
     capture, end = project.session.entries[-2:]
     assert isinstance(capture, CaptureEntry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -116,6 +117,7 @@ def test_a_snapshot_whose_ref_vanished(project: Project) -> None:
     assert project.rewind(2).done == (b"f",)
 
 
+@pytest.mark.damaged_store
 def test_a_damaged_snapshot_is_found_before_the_first_write(project: Project) -> None:
     project.write("f", "1\n" * 50)
     project.write("g", "1\n")
@@ -245,6 +247,23 @@ def test_a_stale_plan_is_shown_anew(
     assert project.session.entries == entries
     project.rewinder().apply(stale.value.fresh)
     assert (project.root / "f").read_text() == "1\n"
+
+
+def test_a_plan_is_stale_when_more_would_stay_than_it_said(project: Project) -> None:
+    """A pipe came where the point holds a file: that file would not come back."""
+    project.write("g", "old\n")
+    turn = edited(project)
+    plan = project.plan(turn)
+    (project.root / "g").unlink()
+    os.mkfifo(project.root / "g")
+    look = project.look()
+
+    with pytest.raises(StalePlanError) as stale:
+        project.rewinder().apply(plan)
+
+    assert project.look() == look
+    assert stale.value.fresh.files is not None
+    assert [one.path for one in stale.value.fresh.files.staying] == [b"g"]
 
 
 def test_a_plan_is_stale_when_the_archive_has_moved_on(project: Project) -> None:

@@ -50,7 +50,7 @@ def test_what_was_lost_stays_lost() -> None:
 def test_fields_with_a_default_may_be_absent() -> None:
     entry = decode({"kind": "checkpoint", "number": 3, "at": 1})
 
-    assert entry == decode({"kind": "checkpoint", "number": 3, "at": 1.0, "name": ""})
+    assert entry == decode({"kind": "checkpoint", "number": 3, "at": 1.0, "name": "", "note": ""})
 
 
 @pytest.mark.parametrize(

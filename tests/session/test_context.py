@@ -27,7 +27,6 @@ from keryx_py.session.compaction import SUMMARY_INSTRUCTION, plan_compaction
 from keryx_py.session.context import (
     TokenEstimate,
     build_context,
-    context_size,
     measure,
 )
 
@@ -356,7 +355,6 @@ def test_sizes_are_bytes_of_utf_8() -> None:
     call = Message(Role.ASSISTANT, "é", (ToolCall("a", "ls", "{}"),))
 
     assert measure((call, done("a", "\udc80"))) == 2 + 4 + 3
-    assert context_size((asked("x" * 90),), "y" * 10, 0.3) == 30
 
 
 def test_the_estimate_follows_what_the_server_counts() -> None:

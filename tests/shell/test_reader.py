@@ -178,6 +178,39 @@ def test_nothing_typed_before_a_question_answers_it(keys: PipeInput, tmp_path: P
     assert [reader.read(""), reader.read("")] == ["y", "/rewind 3"]
 
 
+def test_what_is_too_early_for_a_question_among_many_is_no_prompt_later(
+    keys: PipeInput, tmp_path: Path
+) -> None:
+    reader = reader_of(keys, tmp_path)
+    answers = reader.next_answers()
+    keys.send_text("y\ny\n")
+    person = threading.Thread(target=_answer_after, args=(keys, "n" + ENTER))
+    person.start()
+
+    answer = answers.ask("take it? ")
+    person.join()
+
+    assert answer == "n"
+    keys.send_text("/rewind" + ENTER)
+    assert reader.read("") == "/rewind"
+
+
+def test_escape_twice_on_an_empty_line_is_the_picker(keys: PipeInput, tmp_path: Path) -> None:
+    reader = reader_of(keys, tmp_path)
+
+    keys.send_text("\x1b\x1b")
+    assert reader.read("") == "/rewind pick"
+
+    keys.send_text("word\x1b\x1b")
+    was_read = threading.Event()
+    person = threading.Thread(target=_answer_until, args=(keys, ENTER, was_read))
+    person.start()
+    # Enter right behind Escape is a new line, and on a busy machine one may come to be so.
+    assert reader.read("").strip() == "word"
+    was_read.set()
+    person.join()
+
+
 def test_ctrl_c_at_a_question_is_passed_on(keys: PipeInput, tmp_path: Path) -> None:
     reader = reader_of(keys, tmp_path)
     person = threading.Thread(target=_answer_after, args=(keys, CTRL_C))
@@ -188,6 +221,11 @@ def test_ctrl_c_at_a_question_is_passed_on(keys: PipeInput, tmp_path: Path) -> N
     person.join()
 
 
-def _answer_after(keys: PipeInput, text: str) -> None:
-    time.sleep(0.4)
+def _answer_until(keys: PipeInput, text: str, was_read: threading.Event) -> None:
+    while not was_read.wait(2):
+        keys.send_text(text)
+
+
+def _answer_after(keys: PipeInput, text: str, seconds: float = 0.4) -> None:
+    time.sleep(seconds)
     keys.send_text(text)

@@ -22,7 +22,7 @@ from keryx_py.shell.commands import command_table
 from keryx_py.shell.line import UsageError
 from keryx_py.shell.project import OpenProject
 from keryx_py.shell.reader import TerminalReader
-from keryx_py.shell.repl import Repl, run_once, run_shell
+from keryx_py.shell.repl import Repl, run_once, run_shell, system_reason
 from keryx_py.shell.screen import Screen, Streams
 from keryx_py.shell.terminal import furnishing, terminal_shell
 from keryx_py.tools.base import Risk
@@ -163,7 +163,7 @@ MALFORMED = (
     *(f"/rewind {rest}" for rest in ("keep", "pick", "@x", "1 keep", "1 only", "'", "1 files ..")),
     *(f"/rewind {rest}" for rest in ("1 files /etc", "1 files $'\\0'", "9" * 5000, "1 both a")),
     *(f"/diff {rest}" for rest in ("", "0", "99", "1 2 3", "only", "1 only", "all", "'", "x")),
-    *("/undo", "/redo", "/undo 1", "/redo x", "/checkpoint a b", "/checkpoint '", "/compact '"),
+    *("/undo", "/redo", "/undo 1", "/redo x", "/checkpoint -x b", "/checkpoint '", "/compact '"),
     *("/resume", "/resume nothing", "/resume a b", "/new x", "/fork x", "/status x", "/sessions x"),
     *("/model nothing/at all", "/model openai/", "/model '", "/approve nothing", "/approve read"),
     *("/approve destructive", "/approve a b", "/exit now", "/quit x", "/help " + "x" * 10_000),
@@ -241,8 +241,8 @@ def test_checkpoint_takes_a_snapshot(place: Place) -> None:
 
     said = piped(place.open(), "/checkpoint before", "/rewind")
 
-    assert "checkpoint 1, before, taken" in said
-    assert "[checkpoint] before" in said
+    assert "checkpoint 1, @before, taken" in said
+    assert "[checkpoint] @before" in said
 
 
 # ---- errors
@@ -370,3 +370,9 @@ def test_run_refuses_a_rewind_with_the_reason(place: Place) -> None:
 def test_run_sends_what_only_looks_like_a_command(place: Place) -> None:
     once(place.open(unattended=True), "/usr/bin/x fails")
     once(place.open(unattended=True), "//rewind is slow")
+
+
+def test_a_refusal_of_the_system_is_told_also_where_only_a_descriptor_is_known() -> None:
+    error = IsADirectoryError(21, "Is a directory", 6)
+
+    assert system_reason(error) == "Is a directory"

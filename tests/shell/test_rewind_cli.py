@@ -140,7 +140,7 @@ def test_a_number_that_is_not_there_is_refused(project: OpenProject) -> None:
 def test_the_difference_is_printed(project: OpenProject) -> None:
     rewinds, out = cli(project)
 
-    assert rewinds.diff("1", ("a.txt",)) == 0
+    assert rewinds.diff(("1", "a.txt")) == 0
 
     assert "+one" in out.getvalue()
     assert "b.txt" not in out.getvalue()
@@ -181,6 +181,33 @@ def test_json_of_the_list_and_a_preview(project: OpenProject) -> None:
     assert change["by"] == [{"kind": "turn", "turn": 2}]
 
 
+def test_keep_and_only_are_previewed_and_applied(project: OpenProject) -> None:
+    (project.root / "a.txt").write_text("mine\n")
+    rewinds, out = cli(project, as_json=True)
+
+    rewinds.preview(Asked("1", "both", keep=True))
+    plan = json.loads(out.getvalue())
+
+    assert plan["way"] == "keep"
+    assert [one["path"] for one in plan["files"]["changes"]] == ["b.txt"]
+    assert [one["path"] for one in plan["files"]["conflicts"]] == ["a.txt"]
+    assert plan["files"]["merged"] == plan["files"]["kept"] == []
+    rewinds, out = cli(project)
+    rewinds.preview(Asked("1", "both", keep=True))
+    assert f"keryx rewind apply 1 both --keep --yes --plan {plan['plan']}" in out.getvalue()
+    assert "keryx rewind diff 1 a.txt shows both sides" in out.getvalue()
+    assert rewinds.apply(Asked("2", "only"), yes=True) == 0
+    assert not (project.root / "b.txt").exists()
+
+
+def test_keep_goes_with_files_or_both_alone(project: OpenProject) -> None:
+    rewinds, _ = cli(project)
+
+    for asked in (Asked("1", "history", keep=True), Asked("1", "only", keep=True)):
+        with pytest.raises(UsageError, match="keep"):
+            rewinds.preview(asked)
+
+
 def test_a_path_that_is_not_utf8_is_in_base64_too() -> None:
     said = path_json(b"a\xff")
 
@@ -213,4 +240,5 @@ def test_erasing_drops_the_snapshots_of_rewound_turns(project: OpenProject) -> N
     assert "erased 1 rewound turn" in out.getvalue()
     project.resume(session_id)
     assert project.store is not None
-    assert {key.number for key in project.store.keys()} == {1, 3}  # noqa: SIM118
+    # With the turn went its undo point, which held the files as the turn had left them.
+    assert {key.number for key in project.store.keys()} == {1}  # noqa: SIM118

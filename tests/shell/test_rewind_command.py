@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from keryx_py.rewind.plan import HistoryCut, PathChange, RestorePlan, RewindPlan
+from keryx_py.rewind.comparing import OneTurn, Since, Span
+from keryx_py.rewind.differing import Compared
+from keryx_py.rewind.plan import HistoryCut, PathChange, RestorePlan, RewindPlan, Way
 from keryx_py.rewind.points import FilesState, PointKind, RewindPoint
 from keryx_py.rewind.rewinder import (
     ListedPoint,
@@ -18,6 +20,7 @@ from keryx_py.rewind.rewinder import (
     RewindReport,
     StalePlanError,
 )
+from keryx_py.rewind.textdiff import Version
 from keryx_py.session.archive import Mode
 from keryx_py.shell.line import Command, UsageError
 from keryx_py.shell.project import OpenProject
@@ -52,6 +55,7 @@ class Rehearsal(Rewinder):
         mode: Mode,
         paths: Sequence[bytes] = (),
         *,
+        way: Way = Way.PLAIN,
         previous: RewindPlan | None = None,
         progress: Progress | None = None,
     ) -> RewindPlan:
@@ -83,14 +87,9 @@ class Rehearsal(Rewinder):
     def diff(self, plan: RewindPlan, most_lines: int | None = None) -> str:
         return "-new\n+old\n"
 
-    def diff_points(
-        self,
-        first: int,
-        second: int | None = None,
-        paths: Sequence[bytes] = (),
-        most_lines: int | None = None,
-    ) -> str:
-        return f"from {first} to {second}"
+    def compare(self, span: Span, paths: Sequence[bytes] = ()) -> Iterator[Compared]:
+        said = Version(Kind.FILE, 0o644, f"{span} {paths}\n".encode())
+        yield Compared(b"a", None, said)
 
     def line_counts(
         self, plan: RewindPlan, paths: Collection[bytes] | None = None
@@ -267,15 +266,25 @@ def test_a_preview_in_full_shows_the_difference(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rest", "says"), [("3", "from 3 to None"), ("2 3", "from 2 to 3"), ("all", "from 3 to None")]
+    ("rest", "span"),
+    [
+        ("3", Since(3)),
+        ("2 3", Since(2, 3)),
+        ("all", Since(None)),
+        ("3 only", OneTurn(3)),
+    ],
 )
-def test_diff_shows_what_changed(stage: Stage, rest: str, says: str) -> None:
-    stage.commands.diff(Command("diff", rest))
+def test_diff_shows_how_much_changed_and_what(stage: Stage, rest: str, span: Span) -> None:
+    stage.commands.diff(Command("diff", f"{rest} src"))
 
-    assert stage.said() == says + "\n"
+    said = stage.said().splitlines()
+    assert said[0] == "1 file changed, +1 -0"
+    assert said[-1] == f"+{span} {(b'src',)}"
 
 
-@pytest.mark.parametrize("rest", ["0", "-1", "99", "1x", "1 file", "confirm", "1 keep", "'"])
+@pytest.mark.parametrize(
+    "rest", ["0", "-1", "99", "1x", "1 file", "confirm", "1 history keep", "1 files only", "'"]
+)
 def test_a_wrong_line_changes_nothing_and_leaves_nothing_pending(stage: Stage, rest: str) -> None:
     with pytest.raises((UsageError, RefusedError)):
         stage.rewind(rest)

@@ -11,7 +11,7 @@ import pytest
 from keryx_py.snapshot.listing import Skipped
 from keryx_py.snapshot.store import SnapshotError, SnapshotKey
 from keryx_py.snapshot.worktree import WorkTree, WorkTreeError
-from tests.snapshot.as_user import as_user, give_away
+from tests.cases.as_user import as_user
 from tests.snapshot.ground import Project
 
 FIRST = SnapshotKey(1)
@@ -19,10 +19,19 @@ SECOND = SnapshotKey(2)
 
 
 @pytest.fixture
-def base(project: Project) -> Path:
-    """Make the data folder; return the folder that holds it and the project."""
-    project.shadow.parent.mkdir(parents=True)
-    return project.root.parent
+def base(place: Path) -> Path:
+    """Give the folder that holds the project and the data folder."""
+    return place
+
+
+@pytest.fixture
+def project(base: Path, sealed: Path) -> Project:
+    """Make an empty project where another user can get to it."""
+    root, data = base / "project", base / "data"
+    shadow = data / "sessions" / "one" / "shadow.git"
+    root.mkdir()
+    shadow.parent.mkdir(parents=True)
+    return Project(root, shadow, data, sealed)
 
 
 def mode(path: Path) -> int:
@@ -34,7 +43,6 @@ def test_unreadable_files_and_folders_are_named(project: Project, base: Path) ->
     project.write("locked", b"x", 0o000)
     project.write("shut/x")
     project.write("listed/x")
-    give_away(base)
     (project.root / "shut").chmod(0o000)
     (project.root / "listed").chmod(0o600)
 
@@ -47,13 +55,12 @@ def test_unreadable_files_and_folders_are_named(project: Project, base: Path) ->
         )
         assert project.open().load(FIRST) == state
 
-    as_user(act)
+    as_user(base, act)
 
 
 def test_an_unreadable_gitignore_fails_the_capture(project: Project, base: Path) -> None:
     project.write("sub/.gitignore", b"secret\n", 0o000)
     project.write("sub/secret")
-    give_away(base)
 
     def act() -> None:
         store = project.open()
@@ -63,19 +70,18 @@ def test_an_unreadable_gitignore_fails_the_capture(project: Project, base: Path)
 
         assert store.keys() == frozenset()
 
-    as_user(act)
+    as_user(base, act)
 
 
 def test_a_store_that_cannot_be_made_is_one_sentence(project: Project, base: Path) -> None:
     project.write("a")
-    give_away(base)
     project.shadow.parent.chmod(0o500)
 
     def act() -> None:
         with pytest.raises(SnapshotError, match="cannot be taken: permission denied"):
             project.open().take(FIRST, 1.0)
 
-    as_user(act)
+    as_user(base, act)
 
 
 @pytest.mark.parametrize("folder", ["objects/pack", "refs/keryx"])
@@ -83,7 +89,6 @@ def test_a_store_that_cannot_be_written_keeps_what_it_has(
     project: Project, base: Path, folder: str
 ) -> None:
     project.write("a")
-    give_away(base)
 
     def act() -> None:
         store = project.open()
@@ -99,7 +104,7 @@ def test_a_store_that_cannot_be_written_keeps_what_it_has(
         assert store.load(FIRST) == state
         assert len(list((project.shadow / "objects" / "pack").iterdir())) == 2
 
-    as_user(act)
+    as_user(base, act)
 
 
 def test_a_read_only_folder_is_opened_and_gets_its_mode_back(project: Project, base: Path) -> None:
@@ -107,7 +112,6 @@ def test_a_read_only_folder_is_opened_and_gets_its_mode_back(project: Project, b
         project.write(f"d/{name}")
     (project.root / "d" / "sub").mkdir()
     (project.root / "d").chmod(0o555)
-    give_away(base)
 
     def act() -> None:
         tree = WorkTree(project.root)
@@ -123,13 +127,12 @@ def test_a_read_only_folder_is_opened_and_gets_its_mode_back(project: Project, b
         assert mode(project.root / "d") == 0o555
         assert mode(project.root / "d" / "e") == 0o500
 
-    as_user(act)
+    as_user(base, act)
 
 
 def test_a_refusal_in_a_read_only_folder_gives_its_mode_back(project: Project, base: Path) -> None:
     project.write("d/e/f")
     (project.root / "d").chmod(0o555)
-    give_away(base)
 
     def act() -> None:
         with pytest.raises(WorkTreeError, match="a folder stands there"):
@@ -140,37 +143,33 @@ def test_a_refusal_in_a_read_only_folder_gives_its_mode_back(project: Project, b
         assert mode(project.root / "d") == 0o555
         assert os.listdir(project.root / "d") == ["e"]
 
-    as_user(act)
+    as_user(base, act)
 
 
 def test_the_mode_of_an_unreadable_file_can_be_set(project: Project, base: Path) -> None:
     project.write("f", b"x", 0o000)
-    give_away(base)
 
     def act() -> None:
         WorkTree(project.root).set_mode(b"f", 0o640)
 
         assert mode(project.root / "f") == 0o640
 
-    as_user(act)
+    as_user(base, act)
 
 
 def test_an_unreadable_file_has_no_state(project: Project, base: Path) -> None:
     project.write("f", b"x", 0o000)
-    give_away(base)
 
     def act() -> None:
         with pytest.raises(WorkTreeError, match=r"^unreadable$"):
             WorkTree(project.root).state(b"f")
 
-    as_user(act)
+    as_user(base, act)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's folder")
 def test_another_users_folder_is_permission_denied(project: Project, base: Path) -> None:
     project.write("theirs/f", b"safe")
-    give_away(base)
-    os.chown(project.root / "theirs", 0, 0)
 
     def act() -> None:
         tree = WorkTree(project.root)
@@ -179,18 +178,17 @@ def test_another_users_folder_is_permission_denied(project: Project, base: Path)
         with pytest.raises(WorkTreeError, match=r"^permission denied$"):
             tree.remove_file(b"theirs/f")
 
-    as_user(act)
+    as_user(base, act, not_owned=[project.root / "theirs"])
     assert os.listdir(project.root / "theirs") == ["f"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's folder")
 def test_a_shadow_folder_of_another_user_is_refused(project: Project, base: Path) -> None:
     project.write("a")
-    give_away(base)
     project.shadow.mkdir()
 
     def act() -> None:
         with pytest.raises(SnapshotError, match="belongs to another user"):
             project.open()
 
-    as_user(act)
+    as_user(base, act, not_owned=[project.shadow])

@@ -69,3 +69,9 @@ def test_a_folder_that_moves_is_judged_as_a_folder(tmp_path: Path) -> None:
 
     assert coverage(tmp_path).why_not([b"src", b"build"], 0) != ""
     assert coverage(tmp_path).why_not([b"build"], 0) == ""
+
+
+def test_a_folder_in_the_place_of_the_rules_counts_as_none(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").mkdir()
+
+    assert coverage(tmp_path).why_not([b"a"], 1) == ""

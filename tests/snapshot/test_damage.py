@@ -19,6 +19,7 @@ from keryx_py.snapshot.packs import (
 from keryx_py.snapshot.record import MalformedRecordError, parse_record
 from keryx_py.snapshot.store import DamagedSnapshotError, Side, SnapshotKey
 from tests.snapshot.ground import Project, fill_with_oddities, git
+from tests.soundness import check_stores
 
 FIRST = SnapshotKey(1)
 SECOND = SnapshotKey(2)
@@ -53,6 +54,7 @@ def named(project: Project, what: str) -> bytes:
         "refs/keryx/1/before^:record.json",
     ],
 )
+@pytest.mark.damaged_store
 def test_a_capture_with_a_damaged_object_does_not_load(project: Project, what: str) -> None:
     project.write("d/f", b"content")
     project.open().take(FIRST, 1.0)
@@ -63,6 +65,7 @@ def test_a_capture_with_a_damaged_object_does_not_load(project: Project, what: s
         project.open().load(FIRST)
 
 
+@pytest.mark.damaged_store
 def test_a_damaged_blob_is_found_by_verify_and_by_read_and_named(project: Project) -> None:
     project.write("f", os.urandom(1000))
     project.write("g", b"sound")
@@ -80,6 +83,7 @@ def test_a_damaged_blob_is_found_by_verify_and_by_read_and_named(project: Projec
     assert again.read(good) == b"sound"
 
 
+@pytest.mark.damaged_store
 def test_an_object_that_holds_something_else_is_found(project: Project) -> None:
     project.write("f", b"content")
     state = project.open().take(FIRST, 1.0)
@@ -97,6 +101,7 @@ def test_an_object_that_holds_something_else_is_found(project: Project) -> None:
         project.open().verify([oid])
 
 
+@pytest.mark.damaged_store
 def test_a_lost_pack_spoils_its_own_captures_only(project: Project) -> None:
     project.write("f", b"one")
     store = project.open()
@@ -119,6 +124,7 @@ def test_a_lost_pack_spoils_its_own_captures_only(project: Project) -> None:
 
 @pytest.mark.parametrize("opened", [False, True])
 @pytest.mark.parametrize("how", ["cut", "no pack", "index"])
+@pytest.mark.damaged_store
 def test_new_captures_do_not_build_on_a_damaged_pack(
     project: Project, how: str, opened: bool
 ) -> None:
@@ -145,6 +151,7 @@ def test_new_captures_do_not_build_on_a_damaged_pack(
     again.verify(entry.oid for entry in state.listing.values() if entry.oid)
 
 
+@pytest.mark.damaged_store
 def test_what_was_found_damaged_is_stored_again(project: Project) -> None:
     project.write("f", os.urandom(1000))
     state = project.open().take(FIRST, 1.0)
@@ -279,6 +286,7 @@ def test_an_index_without_its_pack_is_damaged(tmp_path: Path) -> None:
         read_index(index.path)
 
 
+@pytest.mark.damaged_store
 def test_an_end_capture_is_a_capture_of_its_own(project: Project) -> None:
     project.write("f", b"one")
     store = project.open()
@@ -290,3 +298,17 @@ def test_an_end_capture_is_a_capture_of_its_own(project: Project) -> None:
     again = project.open()
 
     assert again.read(again.load(FIRST).listing[b"f"].oid) == b"one"
+
+
+@pytest.mark.damaged_store
+def test_the_judge_of_what_tests_leave_tells_sound_from_damaged(project: Project) -> None:
+    project.write("f", os.urandom(1000))
+    project.open().take(FIRST, 1.0)
+    check_stores([project.data])
+
+    [pack] = (project.shadow / "objects" / "pack").glob("*.pack")
+    pack.chmod(0o600)
+    pack.write_bytes(pack.read_bytes()[:-30])
+
+    with pytest.raises(AssertionError):
+        check_stores([project.data])

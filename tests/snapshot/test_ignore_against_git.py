@@ -233,7 +233,7 @@ def check_trees(made: Iterable[Tree], repository: Path) -> None:
 
 
 def test_rules_leave_in_what_git_lists_on_hostile_trees(tmp_path: Path) -> None:
-    check_trees(map(tree_of_seed, range(400)), tmp_path / "repository")
+    check_trees(map(tree_of_seed, range(200)), tmp_path / "repository")
 
 
 @pytest.mark.parametrize("pattern", [b"[[:%s:]]", b"[![:%s:]]"])

@@ -190,6 +190,7 @@ def test_changes_are_right_when_the_usual_mode_moves(project: Project) -> None:
     assert len(store.changes(FIRST, FIRST_END)) == 3
 
 
+@pytest.mark.damaged_store
 def test_equal_subtrees_are_not_read_for_changes(project: Project) -> None:
     project.write("same/a")
     project.write("other/b")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from keryx_py.tools import matching
 from keryx_py.tools.base import Args, Outcome, ToolError
 from keryx_py.tools.glob import Glob
 from keryx_py.tools.paths import ProjectRoot
@@ -184,3 +185,22 @@ def test_a_pattern_that_takes_for_ever_is_stopped(tmp_path: Path) -> None:
 def test_an_empty_pattern_is_refused(project: Path) -> None:
     with pytest.raises(ToolError, match="empty"):
         search(project, "")
+
+
+@pytest.mark.parametrize("path", [b"file", b"folder/x", b"folder/deep/x"])
+def test_a_link_that_comes_after_the_listing_is_not_searched_through(
+    tmp_path: Path, path: bytes
+) -> None:
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "x").write_text("secret\n")
+    (outside / "deep" / "x").write_text("secret\n")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "own").write_text("secret\n")
+    (root / "file").symlink_to(outside / "x")
+    (root / "folder").symlink_to(outside)
+
+    found = list(matching.search(os.fsencode(root), "secret", [path, b"own"]))
+
+    assert found == [["match", 1, 1, "secret"]]

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -170,6 +171,22 @@ def test_ctrl_c_ends_the_whole_group_and_goes_on_up(shell: ShellExec, tmp_path: 
     pids = [int((tmp_path / name).read_text()) for name in ("pid", "leader")]
     assert wait_for(lambda: all(map(is_gone, pids)))
     assert shell.background() == ()
+
+
+def test_ctrl_c_just_when_the_command_started_ends_it_too(shell: ShellExec, tmp_path: Path) -> None:
+    def press(frame: FrameType, event: str, value: object) -> None:
+        if event == "return" and frame.f_code.co_name == "start_group":
+            signal.raise_signal(signal.SIGINT)
+
+    sys.setprofile(press)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(shell, "sleep 0.3; echo late > late")
+    finally:
+        sys.setprofile(None)
+    time.sleep(0.5)
+
+    assert not (tmp_path / "late").exists()
 
 
 def test_a_real_ctrl_c_ends_the_command(tmp_path: Path) -> None:

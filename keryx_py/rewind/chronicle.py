@@ -1,0 +1,123 @@
+"""What happened to the files from one capture to the next: whose turns, whose edits.
+
+Nothing here writes. Other sessions are looked at once, and only when one was used since.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from keryx_py.rewind.attribution import Chapter
+from keryx_py.rewind.interleave import (
+    ANYTHING,
+    OtherTurn,
+    Reach,
+    Span,
+    interleave,
+    list_reaches,
+)
+from keryx_py.rewind.other_sessions import OtherSessions, read_other_turns
+from keryx_py.rewind.plan import AuthorKind
+from keryx_py.rewind.timeline import Stretch
+from keryx_py.session.archive import CaptureEntry, Entries, SnapshotEntry
+from keryx_py.snapshot.listing import FileChange, Listing
+from keryx_py.snapshot.store import Side, SnapshotKey, SnapshotStore
+
+
+class Chronicle:
+    """Tells the stretches from one capture on."""
+
+    def __init__(
+        self,
+        store: SnapshotStore,
+        entries: Entries,
+        start: SnapshotKey,
+        others: OtherSessions | None,
+    ) -> None:
+        self._store = store
+        self._entries = entries
+        self._start = start
+        self._others = others
+        self._turns: tuple[OtherTurn, ...] | None = None
+        self._begun: Mapping[SnapshotKey, float] = {}
+        self._ended: Mapping[SnapshotKey, float] = {}
+        self._reaches: Mapping[int, Reach] = {}
+
+    def tell(self, stretch: Stretch) -> tuple[Chapter, ...]:
+        """Tell a stretch between two captures. Raises DamagedSnapshotError, KeyError."""
+        assert stretch.after is not None
+        changes = self._store.changes(stretch.before, stretch.after)
+        return self.cut(Chapter(stretch.author, changes), stretch)
+
+    def tell_last(
+        self, stretch: Stretch, then: Listing, before: Sequence[Chapter], now: Listing
+    ) -> tuple[Chapter, ...]:
+        """Tell what others did from the newest capture to *now*, and nothing else.
+
+        *then* and the chapters *before* lead to that capture.
+        """
+        paths = {path for turn in self._other_turns() for path in turn.changes}
+        if not paths:
+            return ()
+        held: dict[bytes, FileChange] = {
+            change.path: change for chapter in before for change in chapter.changes
+        }
+        changes = []
+        for path in sorted(paths):
+            was = held[path].after if path in held else then.get(path)
+            if was != now.get(path):
+                changes.append(FileChange(path, was, now.get(path)))
+        return self.cut(Chapter(stretch.author, tuple(changes)), stretch)
+
+    def cut(self, chapter: Chapter, stretch: Stretch) -> tuple[Chapter, ...]:
+        """Cut *chapter*, which is about *stretch*, into what others did and the rest."""
+        turns = self._other_turns() if chapter.changes else ()
+        return interleave(chapter, self._span(stretch), turns) if turns else (chapter,)
+
+    def own_changes(self, stretch: Stretch, changes: Sequence[FileChange]) -> list[FileChange]:
+        """Those of the *changes* of *stretch* in which whose stretch it is had a part."""
+        chapters = self.cut(Chapter(stretch.author, tuple(changes)), stretch)
+        own = [chapter for chapter in chapters if chapter.author == stretch.author]
+        paths = {change.path for chapter in own for change in chapter.changes}
+        return [change for change in changes if change.path in paths]
+
+    def shared_paths(self, stretch: Stretch, changes: Sequence[FileChange]) -> frozenset[bytes]:
+        """The paths of *changes*, of a turn's *stretch*, in which another session had a part."""
+        chapters = self.cut(Chapter(stretch.author, tuple(changes)), stretch)
+        others = [chapter for chapter in chapters if chapter.author != stretch.author]
+        return frozenset(change.path for chapter in others for change in chapter.changes)
+
+    def _span(self, stretch: Stretch) -> Span:
+        # The walk of a capture takes its time: it began at the first, and had ended by the second.
+        begun = self._begun.get(stretch.before, -math.inf)
+        ended = self._ended.get(stretch.after, math.inf) if stretch.after else math.inf
+        author = stretch.author
+        turn = author.turn if author is not None and author.kind is AuthorKind.TURN else None
+        return Span(begun, ended, ANYTHING if turn is None else self._reaches.get(turn, ANYTHING))
+
+    def _other_turns(self) -> tuple[OtherTurn, ...]:
+        if self._turns is None:
+            self._turns = self._read_others()
+        return self._turns
+
+    def _read_others(self) -> tuple[OtherTurn, ...]:
+        if self._others is None:
+            return ()
+        self._begun = self._store.taken_at()
+        since = self._begun.get(self._start, -math.inf)
+        turns = read_other_turns(self._others, self._entries, since)
+        if turns:
+            self._ended = _recorded_at(self._entries)
+            self._reaches = list_reaches(self._entries)
+        return turns
+
+
+def _recorded_at(entries: Entries) -> Mapping[SnapshotKey, float]:
+    """When the archive says that each capture had been taken."""
+    times: dict[SnapshotKey, float] = {}
+    for entry in entries:
+        if isinstance(entry, SnapshotEntry | CaptureEntry):
+            side = Side.BEFORE if isinstance(entry, SnapshotEntry) else Side.END
+            times[SnapshotKey(entry.number, side)] = entry.at
+    return times

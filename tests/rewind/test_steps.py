@@ -1,0 +1,77 @@
+"""Only what the undo point holds as the preview showed it becomes a step, and is then changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from keryx_py.rewind.apply import Outcome, Step, carry_out
+from keryx_py.rewind.confirm import steps_from
+from keryx_py.rewind.plan import PathChange
+from keryx_py.snapshot.listing import FileState, Kind, Skipped, TreeState
+from keryx_py.snapshot.worktree import WorkTree
+
+SHOWN = FileState(Kind.FILE, 0o644, b"s" * 20)
+MOVED = FileState(Kind.FILE, 0o644, b"m" * 20)
+LINK = FileState(Kind.LINK, 0, b"l" * 20)
+THEN = FileState(Kind.FILE, 0o644, b"t" * 20)
+
+
+def steps_when(
+    held: FileState | None, shown: FileState | None, *, being_written: bool = False
+) -> tuple[tuple[Step, ...], tuple[Skipped, ...]]:
+    change = PathChange(b"p", shown, THEN, (), being_written)
+    listing = {} if held is None else {b"p": held}
+    return steps_from((change,), TreeState(listing))
+
+
+def test_a_path_that_is_held_as_shown_is_a_step() -> None:
+    assert steps_when(SHOWN, SHOWN) == ((Step(b"p", SHOWN, THEN),), ())
+
+
+@pytest.mark.parametrize(
+    ("held", "shown"), [(MOVED, SHOWN), (LINK, SHOWN), (None, SHOWN), (SHOWN, None)]
+)
+def test_a_path_that_moved_since_the_preview_is_left_and_named(
+    held: FileState | None, shown: FileState | None
+) -> None:
+    steps, left = steps_when(held, shown)
+
+    assert steps == ()
+    assert left == (Skipped(b"p", "it changed while the undo point was taken"),)
+
+
+def test_a_path_that_is_being_written_may_have_other_content_and_no_other_kind() -> None:
+    assert steps_when(MOVED, SHOWN, being_written=True)[0] == (Step(b"p", MOVED, THEN),)
+    assert steps_when(LINK, SHOWN, being_written=True)[0] == ()
+
+
+def test_a_path_that_the_undo_point_cannot_hold_is_left_with_the_reason() -> None:
+    change = PathChange(b"p", SHOWN, THEN, ())
+    skipped = TreeState({}, skipped=(Skipped(b"p", "a pipe"),))
+
+    assert steps_from((change,), skipped) == (
+        (),
+        (Skipped(b"p", "the undo point cannot hold it: a pipe"),),
+    )
+
+
+def test_a_path_that_is_right_by_the_time_it_is_come_to_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "p").write_text("as planned\n")
+    (tmp_path / "d").mkdir(0o750)
+    tree = WorkTree(tmp_path)
+    before = [path.stat() for path in (tmp_path, tmp_path / "p", tmp_path / "d")]
+    steps = [
+        Step(b"p", MOVED, tree.state(b"p")),
+        Step(b"d", None, tree.state(b"d")),
+        Step(b"gone", SHOWN, None),
+    ]
+
+    outcome = carry_out(steps, tree, lambda oid: oid)
+
+    assert outcome == Outcome((b"d", b"gone", b"p"), ())
+    after = [path.stat() for path in (tmp_path, tmp_path / "p", tmp_path / "d")]
+    assert [(one.st_ino, one.st_ctime_ns) for one in after] == [
+        (one.st_ino, one.st_ctime_ns) for one in before
+    ]
