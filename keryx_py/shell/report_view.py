@@ -49,12 +49,21 @@ def report_text(
     _history_report(text, report, ways)
     if report.interrupted:
         text.append("Ctrl-C came after the first file was changed, so the rewind was finished\n")
-    if report.undo is not None and (report.done or report.history_cut):
-        text.append(f"undo point {report.undo}: {ways.redo} takes this back\n")
-    elif report.history_cut:
-        text.append(f"{ways.redo} takes this back\n")
+    text.append(_way_back(report, ways))
     text.rstrip()
     return text
+
+
+def _way_back(report: RewindReport, ways: Ways) -> str:
+    """Say what takes the rewind back. No /redo does so after a /redo: its undo point does."""
+    undo = report.undo
+    if undo is None:
+        return f"{ways.redo} takes this back\n" if report.history_cut else ""
+    if report.plan.redoes is not None and report.done:
+        return f"undo point {undo}: {ways.files.format(number=undo)} takes this back\n"
+    if report.done or report.history_cut:
+        return f"undo point {undo}: {ways.redo} takes this back\n"
+    return ""
 
 
 def _files_report(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 
 import pytest
 
@@ -62,7 +62,7 @@ def previewed(plan: RewindPlan, counts: LineCounts | None = None, diff: str = ""
 def listed(
     number: int, changed: int | None = 2, since: int | None = 0, **kw: object
 ) -> ListedPoint:
-    point = dataclasses.replace(POINT, number=number, at=1_800_000_000.0 + number * 60, **kw)  # type: ignore[arg-type]
+    point = replace(POINT, number=number, at=1_800_000_000.0 + number * 60, **kw)  # type: ignore[arg-type]
     return ListedPoint(point, changed, since)
 
 
@@ -130,8 +130,8 @@ def test_each_path_is_named_with_its_kind_lines_and_author() -> None:
         PathChange(b"b", NEW, None, (TURN3,)),
         PathChange(b"c", None, OLD, (TURN3,)),
         PathChange(b"d", FOLDER, None, (TURN3,)),
-        PathChange(b"e", OLD, dataclasses.replace(OLD, mode=0o755), (TURN3,)),
-        PathChange(b"f", NEW, dataclasses.replace(OLD, kind=Kind.LINK), (), being_written=True),
+        PathChange(b"e", OLD, replace(OLD, mode=0o755), (TURN3,)),
+        PathChange(b"f", NEW, replace(OLD, kind=Kind.LINK), (), being_written=True),
     )
 
     rows = [
@@ -250,6 +250,14 @@ def test_the_report_counts_as_the_preview_did_and_names_the_way_back() -> None:
     text = report_text(RewindReport(plan(files), (b"a", b"d"), (), 7, False), WAYS).plain
 
     assert text == ("files: 1 file (1 modified) and 1 folder\nundo point 7: /redo takes this back")
+
+
+def test_after_a_redo_its_undo_point_is_the_way_back() -> None:
+    redone = replace(plan(restore(modified(b"a"))), redoes=4)
+
+    text = report_text(RewindReport(redone, (b"a",), (), 8, False), WAYS).plain
+
+    assert text.endswith("undo point 8: /rewind 8 files takes this back")
 
 
 def test_what_failed_and_why_the_history_stays_is_said() -> None:

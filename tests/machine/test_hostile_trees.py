@@ -1,0 +1,158 @@
+"""The promises on hostile trees: turns, edits, rewinds, undo, redo and resuming in any order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+
+from keryx_py.messages import ToolCall
+from keryx_py.rewind.plan import Way
+from keryx_py.session.archive import Mode
+from tests.cases.as_user import as_user
+from tests.cases.sitting import call, write
+from tests.machine.hostile import EDIT, OWN_EDIT, Edit
+from tests.machine.played import Played, done
+from tests.machine.sight import see
+
+counter = itertools.count()
+edits = st.lists(EDIT, min_size=1, max_size=5)
+own_edits = st.lists(OWN_EDIT, min_size=1, max_size=5)
+simple = st.sampled_from(("a", "b", "d/a", "A", "d/D/b", ".gitignore", "../outside/secret"))
+tool = st.one_of(
+    st.builds(write, simple, st.sampled_from(("5\n", "6\n", ""))),
+    st.builds(
+        lambda source, target: call("move_file", source=source, target=target), simple, simple
+    ),
+    st.builds(lambda path: call("delete_file", path=path), simple),
+)
+tools = st.lists(tool, max_size=2).map(tuple)
+
+
+class HostileTree(RuleBasedStateMachine):
+    """One session on one tree; each step checks itself against plain copies."""
+
+    place: Path
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.played = Played(self.place / str(next(counter)))
+        self.outside = see(self.played.outside)
+
+    @initialize(edits=own_edits)
+    def begin(self, edits: list[Edit]) -> None:
+        self._theirs(lambda: self.played.edit(edits))
+
+    @rule(edits=own_edits)
+    def edit(self, edits: list[Edit]) -> None:
+        self._theirs(lambda: self.played.edit(edits))
+
+    @rule(edits=edits, tools=tools)
+    def turn(self, edits: list[Edit], tools: tuple[ToolCall, ...]) -> None:
+        self._theirs(lambda: self.played.turn(edits, tools))
+
+    @rule(edits=edits, tools=tools)
+    def another_turn(self, edits: list[Edit], tools: tuple[ToolCall, ...]) -> None:
+        self._theirs(lambda: self.played.turn(edits, tools))
+
+    @rule(back=st.integers(0, 9), mode=st.sampled_from((Mode.FILES, Mode.FILES, *Mode)))
+    def rewind(self, back: int, mode: Mode) -> None:
+        self.played.rewind(back, mode, Way.PLAIN, [], [])
+
+    @rule(back=st.integers(0, 9), picks=st.lists(st.integers(0, 99), min_size=1, max_size=3))
+    def rewind_paths(self, back: int, picks: list[int]) -> None:
+        self.played.rewind(back, Mode.FILES, Way.PLAIN, picks, [])
+
+    @rule(back=st.integers(0, 5), way=st.sampled_from((Way.KEEP, Way.ONLY)))
+    def rewind_in_part(self, back: int, way: Way) -> None:
+        self.played.rewind(back, Mode.FILES, way, [], [])
+
+    @rule(back=st.integers(0, 5), late=st.lists(EDIT, min_size=1, max_size=2))
+    def rewind_too_late(self, back: int, late: list[Edit]) -> None:
+        self._theirs(lambda: self.played.rewind(back, Mode.BOTH, Way.PLAIN, [], late))
+
+    @rule()
+    def undo(self) -> None:
+        self.played.undo()
+
+    @rule()
+    def redo(self) -> None:
+        self.played.redo()
+
+    @rule(reads=st.booleans())
+    def rest(self, reads: bool) -> None:
+        if reads:
+            self.played.ask()
+        else:
+            self.played.resume()
+
+    @invariant()
+    def nothing_outside_is_touched(self) -> None:
+        assert see(self.played.outside) == self.outside  # R8
+
+    def _theirs(self, act: Callable[[], None]) -> None:
+        """Do what may change, by its own commands, the file outside that has a name inside."""
+        act()
+        now = see(self.played.outside)
+        for name in (b"shared", b"shared too"):
+            self.outside.look[name] = now.look[name]
+            self.outside.stamps[name] = now.stamps[name]
+
+    def teardown(self) -> None:
+        done["sessions"] += 1
+        self.played.end()
+
+
+def run(where: Path, examples: int, steps: int) -> None:
+    """Walk *examples* sessions of at most *steps* steps, in folders made in *where*."""
+
+    class Here(HostileTree):
+        place = where
+
+    run_state_machine_as_test(
+        Here,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+    print(sum(done.values()), "steps:", dict(done))  # noqa: T201 - see docs/reliability.md
+
+
+def run_as_user(place: Path, examples: int, steps: int) -> None:
+    """The same, as a user whom modes bind."""
+    trees = place / "trees"
+    trees.mkdir()
+    as_user(trees, lambda: run(trees, examples, steps), may_return=True)
+
+
+def test_every_promise_holds_on_hostile_trees(place: Path) -> None:
+    run(place, 5, 20)
+
+
+def test_every_promise_holds_for_a_normal_user(place: Path) -> None:
+    run_as_user(place, 5, 20)
+
+
+@pytest.mark.soak
+def test_every_promise_holds_for_thousands_of_steps(place: Path) -> None:
+    run(place, 150, 50)
+
+
+@pytest.mark.soak
+def test_every_promise_holds_for_a_normal_user_for_thousands_of_steps(place: Path) -> None:
+    run_as_user(place, 150, 50)
