@@ -17,9 +17,9 @@ from sitting import sit
 
 PROJECT = Path(__file__).with_name("notebook")
 FIRST = (
-    'create TODO.md with "- sort the notes"',
+    'create tasks.md with "- sort the notes"',
     'replace "one a line" with "one on each line" in README.md'
-    ' then append "- search the notes" to TODO.md',
+    ' then append "- search the notes" to tasks.md',
     "delete docs/guide.md then run `echo temporary > scratch.txt`",
     "/rewind",
     "/rewind 3 both",

@@ -20,7 +20,7 @@ from sitting import sit
 README = Path(__file__).parent.parent / "README.md"
 BEGIN, END = "<!-- session: made by examples/readme_session.py -->", "<!-- end of session -->"
 LINES = (
-    'create TODO.md with "- sort the notes"',
+    'create tasks.md with "- sort the notes"',
     'replace "one a line" with "one on each line" in README.md',
     "delete docs/guide.md then run `echo temporary > scratch.txt`",
     "/rewind",
