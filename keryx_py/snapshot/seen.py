@@ -64,6 +64,20 @@ class Folder:
         """List the files and links that are held."""
         return chain(self.files.values(), self.forced.values())
 
+    def items(self) -> Iterator[tuple[bytes, int, bytes]]:
+        """List the files and links that are held: name, mode with the kind's bits, object id."""
+        start = len(self.prefix)
+        return ((seen.path[start:], seen.mode, seen.state.oid) for seen in self.held())
+
+    def find(self, path: bytes) -> Folder | None:
+        """Find the folder *path*, relative to the root, from this one, which is the root."""
+        folder: Folder | None = self
+        for name in path.split(b"/") if path else ():
+            if folder is None:
+                break
+            folder = folder.folders.get(os.fsdecode(name))
+        return folder
+
     def count_modes(self) -> Counter[int]:
         """Count its files and links by mode, the kind's bits included."""
         if self.modes is None:
