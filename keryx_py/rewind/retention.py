@@ -117,7 +117,22 @@ def prune_snapshots(keeping: Keeping, protected: Collection[int] = ()) -> tuple[
     return numbers
 
 
-def _let_go(keeping: Keeping, numbers: tuple[int, ...]) -> None:
+def _make_room(keeping: Keeping, oldest: tuple[int, ...], needed: int) -> tuple[int, ...]:
+    """Let go of the *oldest* until *needed* bytes are given back; return those that went.
+
+    Twice as many each time: giving back reads the store over. Raises SessionError.
+    """
+    store = keeping.store
+    enough = store.size() - needed
+    count = 0
+    while count < len(oldest) and (count == 0 or store.size() > enough):
+        more = oldest[count : 2 * count + 1]
+        _let_go(keeping, more, wholly=True)
+        count += len(more)
+    return oldest[:count]
+
+
+def _let_go(keeping: Keeping, numbers: tuple[int, ...], *, wholly: bool = False) -> None:
     """Record that *numbers* are pruned, then drop them and what a killed process left."""
     if numbers:
         keeping.session.append(PrunedEntry(keeping.now(), numbers))
@@ -127,7 +142,7 @@ def _let_go(keeping: Keeping, numbers: tuple[int, ...]) -> None:
     if not going:
         return
     try:
-        keeping.store.drop(going)
+        keeping.store.drop(going, wholly=wholly)
     except (SnapshotError, DamagedSnapshotError):
         # They count as pruned all the same; the next pruning gives their space back.
         return
@@ -162,9 +177,6 @@ def take_with_room(
             oldest = prunable(entries, keeping.store.keys(), guarded)
             if not oldest or not error.fits_alone:
                 raise
-            # Half of what is left each time: a retry walks the whole tree again.
-            numbers = oldest[: (len(oldest) + 1) // 2] if pruned else oldest[:1]
-            _let_go(keeping, numbers)
-            pruned += numbers
+            pruned += _make_room(keeping, oldest, error.needed)
         else:
             return Taken(state, pruned)

@@ -293,6 +293,8 @@ class OpenProject:
 
     def close(self) -> None:
         """Let the session go; one in which nothing happened leaves nothing behind."""
+        if self.store is not None:
+            self.store.end_early()
         self.session.close()
         if not self.session.entries:
             # Another process may have taken it meanwhile; then it is that one's.

@@ -51,6 +51,9 @@ class TurnTaker:
             turn = recorder.begin(prompt, unattended=self._project.unattended)
         except SessionError as error:
             return TurnReport(TurnEnd.FAILED, str(error), prompt)
+        if self._project.store is not None:
+            # While the model thinks, most of what the snapshot needs is read and stored.
+            self._project.store.begin_early()
         how, reason = self._run(self._work(turn, recorder, asker, emit))
         try:
             recorder.end(turn, how, reason, shown_progress(emit))

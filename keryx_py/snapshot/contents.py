@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,12 +11,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from keryx_py.snapshot.descent import Descent, Identity
-from keryx_py.snapshot.listing import FileState, Kind, Skipped
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.packs import PackedEntry
 from keryx_py.snapshot.reading import Content, NotReadError, read_content
 from keryx_py.snapshot.scan import Scan, Unread
-from keryx_py.snapshot.seen import seen_now
+from keryx_py.snapshot.seen import row_to_trust
+from keryx_py.snapshot.statuses import row_of
 
 _BATCH_FILES = 128
 _BATCH_BYTES = 1 << 20
@@ -78,7 +77,7 @@ def read_unread(
         for batch, entries in _prepared(batches, keeper, workers):
             for item, content, entry in zip(batch.items, batch.contents, entries, strict=True):
                 keeper.keep(entry, len(content.data))
-                _enter(scan, item, content, entry.oid, rules.trusted_before)
+                _enter(item, content, entry.oid, rules.trusted_before)
             tick(sum(len(content.data) for content in batch.contents))
 
 
@@ -114,7 +113,7 @@ def _batches(root: int, scan: Scan, rules: ReadingRules) -> Iterator[_Batch]:
     try:
         while scan.unread:
             item = scan.unread.popleft()  # what is read makes room for what is known of it
-            content = _read(descent, item, scan, rules)
+            content = _read(descent, item, rules)
             if content is None:
                 continue
             items.append(item)
@@ -129,26 +128,19 @@ def _batches(root: int, scan: Scan, rules: ReadingRules) -> Iterator[_Batch]:
         yield _Batch(items, contents)
 
 
-def _read(descent: Descent, item: Unread, scan: Scan, rules: ReadingRules) -> Content | None:
+def _read(descent: Descent, item: Unread, rules: ReadingRules) -> Content | None:
     """Read one file or link; None when it is gone, or skipped by name."""
     try:
         folder = descent.go(item.folder.path)
         return read_content(item.name, folder, None if item.forced else rules.max_file_bytes)
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        pass
     except NotReadError as error:
-        path = item.folder.prefix + os.fsencode(item.name)
-        scan.skipped.append(Skipped(path, str(error)))
-        return None
+        item.folder.skipped[item.name] = str(error)
+    item.folder.columns().distrust(item.index)
+    return None
 
 
-def _enter(scan: Scan, item: Unread, content: Content, oid: bytes, trusted_before: int) -> None:
-    path = item.folder.prefix + os.fsencode(item.name)
-    status = content.status
-    if stat.S_ISLNK(status.st_mode):
-        state = FileState(Kind.LINK, 0, oid)
-    else:
-        state = FileState(Kind.FILE, stat.S_IMODE(status.st_mode), oid)
-    scan.listing[path] = state
-    place = item.folder.forced if item.forced else item.folder.files
-    place[item.name] = seen_now(status, path, state, trusted_before)
+def _enter(item: Unread, content: Content, oid: bytes, trusted_before: int) -> None:
+    row = row_to_trust(row_of(content.status), trusted_before)
+    item.folder.enter(item.index, oid, row)

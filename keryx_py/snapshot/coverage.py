@@ -34,11 +34,11 @@ class Coverage:
         return next((reason for reason in reasons if reason), "")
 
     def _why_not(self, path: bytes, size: int, is_folder: bool) -> str:
-        left_out = NEVER_HELD.intersection(os.fsdecode(path).split("/"))
+        left_out = NEVER_HELD.intersection(path.split(b"/"))
         if path == ROOT_LEFT_OUT or path.startswith(ROOT_LEFT_OUT + b"/"):
-            left_out = frozenset({ROOT_LEFT_OUT.decode()})
+            left_out = frozenset({ROOT_LEFT_OUT})
         if left_out:
-            return f"{min(left_out)} is never saved"
+            return f"{min(left_out).decode()} is never saved"
         if is_ignored({b"": "\n".join(self.exclude).encode()}, path, is_folder):
             return "the setting exclude leaves it out"
         if is_ignored(self._rules_above(path), path, is_folder):
@@ -54,7 +54,7 @@ class Coverage:
         return {folder: text for folder, text in texts.items() if text is not None}
 
     def _read_rules(self, folder: bytes) -> bytes | None:
-        place = self.root / os.fsdecode(folder) / RULES_NAME
+        place = self.root / os.fsdecode(folder) / os.fsdecode(RULES_NAME)
         try:
             descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_OPEN = 48
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """What tells one file or folder from another, whatever its path."""
+
+    # Not a dataclass: a walk makes one for every folder, and asks for it in sets.
 
     device: int
     inode: int
@@ -44,6 +47,10 @@ class Descent:
         """The current folder's identity."""
         return self._steps[-1].identity
 
+    def identities(self) -> Iterator[Identity]:
+        """List the identities of the folders from the root down to the current one."""
+        return (step.identity for step in self._steps)
+
     def descriptor(self) -> int:
         """The current folder's descriptor; raises OSError when it cannot be opened again."""
         step = self._steps[-1]
@@ -59,7 +66,8 @@ class Descent:
         except BaseException:
             os.close(descriptor)
             raise
-        path = self._steps[-1].path + os.fsencode(name) + b"/"
+        raw = name if isinstance(name, bytes) else os.fsencode(name)
+        path = self._steps[-1].path + raw + b"/"
         self._steps.append(_Step(name, path, Identity.of(status), descriptor))
         self._close_far_ones()
         return status

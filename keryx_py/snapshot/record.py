@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import stat
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -46,31 +45,39 @@ class Record:
 
 def make_record(state: TreeState, root: Folder) -> Record:
     """Describe what the git trees of *root*, as walked and built, do not say of *state*."""
-    folders = list(root.below())
-    usual = _usual_modes(folders)
+    usual = _usual_modes(root)
     odd: dict[bytes, int] = {}
     bare: dict[bytes, int] = {}
-    for folder in folders:
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        if not _is_worth_a_look(folder, usual):
+            continue
+        waiting.extend(folder.folders.values())
         if not folder.tree:
             bare[folder.path] = folder.mode
         elif folder.mode != usual[FOLDER_MODE]:
             odd[folder.path] = folder.mode
-        if any(_is_odd(mode, usual) for mode in folder.count_modes()):
-            odd.update(
-                (seen.path, stat.S_IMODE(seen.mode))
-                for seen in folder.held()
-                if _is_odd(seen.mode, usual)
-            )
+        prefix = folder.prefix
+        odd.update(
+            (prefix + name, stat.S_IMODE(mode))
+            for name, mode, _ in folder.items()
+            if _is_odd(mode, usual)
+        )
     # The root itself is no path in a listing.
     odd.pop(b"", None)
     return Record(usual, odd, bare, state.ignored, state.skipped, state.rules)
 
 
-def _usual_modes(folders: list[Folder]) -> dict[bytes, int]:
+def _is_worth_a_look(folder: Folder, usual: Mapping[bytes, int]) -> bool:
+    """Whether there is anything in *folder* or below that does not go without saying."""
+    totals = folder.totals
+    return totals is None or totals.has_bare or any(_is_odd(mode, usual) for mode in totals.modes)
+
+
+def _usual_modes(root: Folder) -> dict[bytes, int]:
     """Choose the permission bits that are met most, for each of git's modes."""
-    counts = Counter(stat.S_IFDIR | folder.mode for folder in folders)
-    for folder in folders:
-        counts.update(folder.count_modes())
+    counts = root.totals.modes if root.totals is not None else {}
     usual = dict(_USUAL)
     # The commonest comes last and stays; among equals the order is that of the modes.
     for mode, _ in sorted(counts.items(), key=lambda item: (item[1], item[0])):

@@ -86,7 +86,8 @@ def _largest_folders(unread: Collection[Unread]) -> list[tuple[str, int]]:
     sizes: Counter[str] = Counter()
     for item in unread:
         above, _, _ = item.folder.path.partition(b"/")
-        sizes[above.decode("utf-8", "backslashreplace") + "/" if above else item.name] += item.size
+        name = above + b"/" if above else item.name
+        sizes[name.decode("utf-8", "backslashreplace")] += item.size
     return [(name, size) for name, size in sizes.most_common(_NAMED) if size]
 
 

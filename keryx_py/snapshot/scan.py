@@ -1,7 +1,8 @@
 """Walk the work tree: what is there, what is left out, and what must be read because it is new.
 
 The walk goes by folder descriptors, never follows a link, and reads no content but `.gitignore`
-files; what it finds to be as it was keeps the state it had.
+files. A folder whose names and statuses are as they were is taken over as it was, unasked; only
+where something differs is each name looked at by itself.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ import os
 import stat
 import sys
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from keryx_py.snapshot.descent import Descent, Identity
-from keryx_py.snapshot.listing import FileState, Kind, Skipped
+from keryx_py.snapshot.frame import Before, Frame, Known
+from keryx_py.snapshot.objects import ID_BYTES
 from keryx_py.snapshot.reading import is_our_own, kind_reason, size_reason
-from keryx_py.snapshot.ruling import Ruling, read_rules
-from keryx_py.snapshot.seen import Folder, Seen
+from keryx_py.snapshot.ruling import RULES_NAME, Rulings, read_rules
+from keryx_py.snapshot.scout import Scout, is_worth_it, list_parts
+from keryx_py.snapshot.seen import Folder, row_to_trust
+from keryx_py.snapshot.statuses import SIZE, Statuses, columns_of, mode_of, row_of
 
 ROOT_LEFT_OUT = b".metaproject/data"
-NEVER_HELD = frozenset({".git", "node_modules"})
+NEVER_HELD = frozenset({b".git", b"node_modules"})
 _FOLDS_CASE = sys.platform == "darwin"
 
 
@@ -42,7 +46,9 @@ class Unread:
     """A file or link whose content must be read."""
 
     folder: Folder
-    name: str
+    name: bytes
+    index: int
+    """Where in the folder it is listed."""
     size: int
     forced: bool
     """Whether it is held only because it was asked for."""
@@ -53,28 +59,9 @@ class Scan:
     """What one walk found."""
 
     root: Folder
-    listing: dict[bytes, FileState] = field(default_factory=dict)
     unread: deque[Unread] = field(default_factory=deque)
-    ignored: set[bytes] = field(default_factory=set)
-    skipped: list[Skipped] = field(default_factory=list)
-    rules: dict[bytes, bytes] = field(default_factory=dict)
     asked_for: bool = False
     """Whether anything is held only because it was asked for."""
-
-
-@dataclass(slots=True)
-class _Frame:
-    """One folder that the walk is in."""
-
-    folder: Folder
-    known: Folder | None
-    """The folder as it was seen last; None when that says nothing."""
-    ruling: Ruling
-    excluding: Ruling
-    same_rules: bool
-    """Whether the rules from the root down to here are those of the last walk."""
-    waiting: list[tuple[str, bool]] = field(default_factory=list)
-    """The subfolders still to enter, and whether each is narrow."""
 
 
 class Walk:
@@ -84,187 +71,266 @@ class Walk:
         self,
         root: int,
         rules: ScanRules,
-        known: Folder | None,
-        kept: Collection[bytes] | None,
+        known: Known | None,
+        trusted_before: int,
         tick: Callable[[int], None],
     ) -> None:
-        """Content whose id is not among *kept* (None: all are) is read again although it is
-        unchanged; *tick* is told how many files have been seen."""
-        status = os.fstat(root)
+        """What changed since *trusted_before* (nanoseconds since the epoch) is looked at anew by
+        the next walk; *tick* is told how many files have been seen."""
+        self._status = status = os.fstat(root)
         self._descent = Descent(root, Identity.of(status))
         self._rules = rules
-        self._kept = kept
-        self._tick = tick
         self._known = known
+        self._trusted_before = trusted_before
+        self._tick = tick
+        self._statuses = Statuses()
         self._also_within = _folders_of(rules.also)
-        self._folder_states: dict[int, FileState] = {}
         self._ancestors = {Identity.of(status)}
-        self._root_status = status
         self._scan = Scan(Folder(b"", stat.S_IMODE(status.st_mode), status.st_dev))
+        self._seen = 0
+        self._scout: Scout | None = None
+        self._is_scouting = False
 
     def run(self) -> Scan:
         """Walk the whole tree. Raises OSError, RulesUnreadableError."""
-        frames = [self._root_frame()]
         try:
-            while frames:
-                frame = frames[-1]
-                if not frame.waiting:
-                    self._leave(frames)
-                    continue
+            top = self._root_frame(self._status)
+            self._scout = self._send_scout()
+            self._scan.root = self._finish(top)
+        finally:
+            self._descent.close()
+            if self._scout is not None:
+                self._scout.dismiss()
+        return self._scan
+
+    def _finish(self, top: Frame) -> Folder:
+        """Walk all below the folder of *top*, which is the current one; give what came of it."""
+        frames = [top]
+        while True:
+            frame = frames[-1]
+            if frame.waiting:
                 name, narrow = frame.waiting.pop()
                 below = self._enter(frame, name, narrow)
                 if below is not None:
                     frames.append(below)
-        finally:
-            self._descent.close()
-        return self._scan
+                continue
+            done = frames.pop().result()
+            if not frames:
+                return done
+            self._leave()
+            frames[-1].folders[done.name] = done
 
-    def _root_frame(self) -> _Frame:
+    def _send_scout(self) -> Scout | None:
+        """Have a second process look for what is unchanged, where that saves time."""
+        if self._known is None or self._also_within or not is_worth_it(self._known.root):
+            return None
+        try:
+            return Scout(list_parts(self._known.root), self._is_part_unchanged)
+        except OSError:
+            return None  # no more processes, or no memory for one
+
+    def _is_part_unchanged(self, part: Folder) -> bool:
+        """Whether all in *part*, a folder of the last walk, is as it was; asked by the scout."""
+        assert self._known is not None
+        self._is_scouting = True
+        above = self._known.root.find(part.path.rpartition(b"/")[0])
+        assert above is not None
+        frame = Frame(None, above, above, same_rules=True, unchanged=True)
+        try:
+            self._descent.go(above.path)
+            self._ancestors = set(self._descent.identities())
+            below = self._enter(frame, part.name, narrow=False)
+            if below is None:
+                return False
+            done = self._finish(below)
+            self._leave()
+        except (OSError, _ChangedError):
+            self._descent.close()
+            return False
+        return done is part
+
+    def _root_frame(self, status: os.stat_result) -> Frame:
+        known = self._known.root if self._known is not None else None
+        frame = self._list(None, b"", status, known)
         exclude = b"\n".join(self._rules.exclude) or None
-        folder, known = self._scan.root, self._known
-        text = self._rules_of(folder, known)
-        frame = _Frame(
-            folder,
-            known,
-            Ruling(None, b"", text),
-            Ruling(None, b"", exclude),
-            same_rules=known is not None and text == known.text,
-        )
-        self._list(frame)
+        frame.known_rulings = Rulings.of_root(frame.folder.text, exclude)
+        self._look_at_each(frame)
         return frame
 
-    def _leave(self, frames: list[_Frame]) -> None:
-        frames.pop()
-        if frames:
-            self._leave_below()
-
-    def _leave_below(self) -> None:
+    def _leave(self) -> None:
         self._ancestors.discard(self._descent.identity)
         self._descent.leave()
 
-    def _enter(self, above: _Frame, name: str, narrow: bool) -> _Frame | None:
+    def _enter(self, above: Frame, name: bytes, narrow: bool) -> Frame | None:
         """Go into a subfolder and list it; None when there is nothing to walk there."""
-        raw = os.fsencode(name)
-        path = above.folder.prefix + raw
+        known = None
+        if above.known is not None and not narrow:
+            known = above.known.folders.get(name)
+            if known is not None and self._is_vouched_for(above, known):
+                self._take_over(above, known)
+                return None
         try:
             status = self._descent.enter(name)
         except OSError as error:
-            self._not_entered(above, name, path, error)
+            self._not_entered(above, name, error)
             return None
-        if self._is_off_limits(above, name, path):
+        if self._is_refused(above, name):
             self._descent.leave()
             return None
-        folder = Folder(path, stat.S_IMODE(status.st_mode), status.st_dev, narrow=narrow)
+        path = above.folder.prefix + name
         try:
-            frame = self._entered(above, folder, name, raw)
+            if narrow:
+                frame = self._list_narrow(above, path, status)
+            else:
+                frame = self._list(above, path, status, known)
         except PermissionError:
-            self._skip(path, "unreadable")  # it may be listed, but not looked into
-            self._leave_below()
+            above.refused[name] = "unreadable"  # it may be listed, but not looked into
+            self._leave()
             return None
-        above.folder.folders[name] = folder
-        self._scan.listing[path] = self._folder_state(folder.mode)
-        if narrow:
-            self._list_narrow(frame)
-        else:
-            self._list(frame)
+        self._look_at_each(frame)
         return frame
 
-    def _entered(self, above: _Frame, folder: Folder, name: str, raw: bytes) -> _Frame:
-        if folder.narrow:
-            return _Frame(folder, None, above.ruling, above.excluding, same_rules=False)
-        known = above.known.folders.get(name) if above.known is not None else None
-        if known is not None and (known.narrow or known.device != folder.device):
-            known = None
-        text = self._rules_of(folder, known)
-        same = above.same_rules and known is not None and text == known.text
-        return _Frame(
-            folder,
-            known,
-            Ruling(above.ruling, raw, text),
-            Ruling(above.excluding, raw, None),
-            same_rules=same,
-        )
+    def _is_vouched_for(self, above: Frame, known: Folder) -> bool:
+        return self._scout is not None and above.same_rules and self._scout.vouches_for(known)
 
-    def _is_off_limits(self, above: _Frame, name: str, path: bytes) -> bool:
+    def _take_over(self, above: Frame, known: Folder) -> None:
+        """Take a subfolder and all below it for unchanged."""
+        above.folders[known.name] = known
+        self._count(known.totals.files if known.totals is not None else 0)
+
+    def _is_refused(self, above: Frame, name: bytes) -> bool:
         """Whether the folder just entered is keryx's own, or one that the walk is already in."""
         identity = self._descent.identity
         if identity in self._rules.off_limits:
-            self._leave_out(above.folder, name, path, is_folder=True)
-            return True
-        if identity in self._ancestors:
-            self._skip(path, "a folder inside itself")
-            return True
-        self._ancestors.add(identity)
-        return False
+            above.refused[name] = ""
+        elif identity in self._ancestors:
+            above.refused[name] = "a folder inside itself"
+        else:
+            self._ancestors.add(identity)
+            return False
+        return True
 
-    def _not_entered(self, above: _Frame, name: str, path: bytes, error: OSError) -> None:
+    def _not_entered(self, above: Frame, name: bytes, error: OSError) -> None:
         """Say what came of a subfolder that could not be opened."""
         if is_our_own(error):
             raise error
         try:
             status = os.stat(name, dir_fd=self._descent.descriptor(), follow_symlinks=False)
         except FileNotFoundError:
+            above.own().distrust(name)
             return
         except OSError:
-            self._skip(path, "unreadable")
+            above.refused[name] = "unreadable"
             return
         if stat.S_ISDIR(status.st_mode):
-            self._skip(path, "unreadable")
-        else:
-            self._sort_out(above, name, path, status)
+            above.refused[name] = "unreadable"
+            return
+        index = above.own().distrust(name)
+        self._sort_out(above, index, name, status.st_mode, status.st_size)
 
-    def _list(self, frame: _Frame) -> None:
-        """Take in all names of the current folder."""
-        files, known = frame.folder.files, frame.known
-        known_files: dict[str, Seen] = known.files if known and frame.same_rules else {}
-        listing, kept, look_up = self._scan.listing, self._kept, known_files.get
-        prefix = frame.folder.prefix
-        with os.scandir(self._descent.descriptor()) as entries:
-            for entry in entries:
-                name = entry.name
-                try:
-                    status = entry.stat(follow_symlinks=False)
-                except FileNotFoundError:
-                    continue
-                except OSError:
-                    self._skip(prefix + os.fsencode(name), "unreadable")
-                    continue
-                seen = look_up(name)
-                if (
-                    seen is not None
-                    and seen.modified == status.st_mtime_ns
-                    and seen.changed == status.st_ctime_ns
-                    and seen.size == status.st_size
-                    and seen.inode == status.st_ino
-                    and seen.mode == status.st_mode
-                    and (kept is None or seen.state.oid in kept)
-                ):
-                    files[name] = seen
-                    listing[seen.path] = seen.state
-                else:
-                    self._sort_out(frame, name, prefix + os.fsencode(name), status)
-        self._tick(len(listing) + len(self._scan.unread))
+    def _list(
+        self, above: Frame | None, path: bytes, status: os.stat_result, known: Folder | None
+    ) -> Frame:
+        """List the current folder, and see whether anything in it changed. Raises OSError."""
+        descriptor = self._descent.descriptor()
+        listed = os.fsencode("\0".join(os.listdir(descriptor)))
+        names = listed.split(b"\0") if listed else []
+        stats = self._statuses.read(descriptor, names)
+        if known is not None and known.device != status.st_dev:
+            known = None
+        same_rules = known is not None and (above is None or above.same_rules)
+        if (
+            known is not None
+            and same_rules
+            and stats == known.stats
+            and listed == known.listed
+            and known.mode == stat.S_IMODE(status.st_mode)
+            and self._may_stay(known)
+        ):
+            below = [(name, False) for name in (*known.folders, *known.refused)]
+            self._count(len(names) - len(below))
+            return Frame(above, known, known, same_rules=True, unchanged=True, waiting=below)
+        if self._is_scouting:
+            raise _ChangedError
+        if stats is None:
+            names, stats = self._ask_each(descriptor, names)
+            listed = b"\0".join(names)
+        folder = Folder(path, stat.S_IMODE(status.st_mode), status.st_dev, listed, stats)
+        folder.ids = bytearray(len(names) * ID_BYTES)
+        folder.text = self._read_rules(descriptor, folder, known, names)
+        same_rules = same_rules and known is not None and folder.text == known.text
+        return Frame(above, folder, known, same_rules, unchanged=False)
 
-    def _list_narrow(self, frame: _Frame) -> None:
-        """Take in only the names of the current folder that were asked for."""
-        prefix = frame.folder.prefix
-        for name in self._also_within.get(frame.folder.path, ()):
+    def _may_stay(self, known: Folder) -> bool:
+        """Whether nothing is asked for in a folder, and all that it holds is stored."""
+        if known.path in self._also_within:
+            return False
+        return self._known is not None and self._known.is_stored(known)
+
+    def _count(self, files: int) -> None:
+        self._seen += files
+        self._tick(self._seen)
+
+    def _ask_each(self, descriptor: int, names: Sequence[bytes]) -> tuple[list[bytes], bytearray]:
+        """Ask for each status by itself; leave out the names that are gone."""
+        there, rows = [], []
+        for name in names:
             try:
-                status = os.stat(name, dir_fd=self._descent.descriptor(), follow_symlinks=False)
+                status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
             except FileNotFoundError:
                 continue
-            except OSError:
-                self._skip(prefix + name, "unreadable")
-                continue
-            self._sort_out(frame, os.fsdecode(name), prefix + name, status)
+            there.append(name)
+            rows.append(row_of(status))
+        return there, columns_of(rows)
 
-    def _sort_out(self, frame: _Frame, name: str, path: bytes, status: os.stat_result) -> None:
+    def _read_rules(
+        self, descriptor: int, folder: Folder, known: Folder | None, names: Sequence[bytes]
+    ) -> bytes | None:
+        if RULES_NAME not in names:
+            return None
+        row = folder.columns().row(names.index(RULES_NAME))
+        if known is not None and known.row_of(RULES_NAME) == row:
+            return known.text
+        return read_rules(descriptor, folder.prefix, mode_of(row[0]))
+
+    def _look_at_each(self, frame: Frame) -> None:
+        """Take over what is as it was, and sort out the rest, unless all is as it was."""
+        if frame.unchanged:
+            return
+        folder = frame.folder
+        names, columns = folder.names(), folder.columns()
+        words, count = columns.words, columns.count
+        before = Before(frame.known if frame.same_rules else None, self._known)
+        for index, name in enumerate(names):
+            oid = before.same_id(name, columns, index)
+            if oid is not None:
+                folder.name_content(index, oid)
+            else:
+                size = words[SIZE * count + index]
+                self._sort_out(frame, index, name, mode_of(words[index]), size)
+        if folder.text is not None:
+            # Rules that changed too lately are read anew by the next walk, held or not.
+            index = names.index(RULES_NAME)
+            columns.put(index, row_to_trust(columns.row(index), self._trusted_before))
+        self._count(len(names) - len(frame.waiting))
+
+    def _list_narrow(self, above: Frame, path: bytes, status: os.stat_result) -> Frame:
+        """List only the names of the current folder that were asked for. Raises OSError."""
+        asked = sorted(self._also_within.get(path, ()))
+        names, stats = self._ask_each(self._descent.descriptor(), asked)
+        listed, ids = b"\0".join(names), bytearray(len(names) * ID_BYTES)
+        mode = stat.S_IMODE(status.st_mode)
+        folder = Folder(path, mode, status.st_dev, listed, stats, ids, narrow=True)
+        return Frame(above, folder, None, same_rules=False, unchanged=False)
+
+    def _sort_out(self, frame: Frame, index: int, name: bytes, mode: int, size: int) -> None:
         """Decide what to do about a name that is new or changed."""
-        mode = status.st_mode
+        folder = frame.folder
+        path = folder.prefix + name
         is_folder = stat.S_ISDIR(mode)
-        left_out = frame.folder.narrow or self._is_left_out(frame, name, path, is_folder)
-        if left_out and not frame.folder.narrow:
-            self._leave_out(frame.folder, name, path, is_folder)
+        left_out = folder.narrow or self._is_left_out(frame, name, path, is_folder)
+        if left_out and not folder.narrow:
+            folder.left_out[name] = is_folder
         if left_out and not self._is_asked_for(name, path):
             return
         if left_out:
@@ -272,60 +338,43 @@ class Walk:
         if is_folder:
             frame.waiting.append((name, left_out))
         elif stat.S_ISLNK(mode):
-            self._scan.unread.append(Unread(frame.folder, name, 0, left_out))
+            self._scan.unread.append(Unread(folder, name, index, 0, left_out))
         elif not stat.S_ISREG(mode):
-            self._skip(path, kind_reason(mode))
-        elif status.st_size <= self._rules.max_file_bytes:
-            self._scan.unread.append(Unread(frame.folder, name, status.st_size, left_out))
+            folder.skipped[name] = kind_reason(mode)
+        elif size <= self._rules.max_file_bytes:
+            self._scan.unread.append(Unread(folder, name, index, size, left_out))
         elif path in self._rules.also:
             self._scan.asked_for = True
-            self._scan.unread.append(Unread(frame.folder, name, status.st_size, forced=True))
+            self._scan.unread.append(Unread(folder, name, index, size, forced=True))
         else:
-            self._skip(path, size_reason(self._rules.max_file_bytes))
+            folder.skipped[name] = size_reason(self._rules.max_file_bytes)
 
-    def _is_left_out(self, frame: _Frame, name: str, path: bytes, is_folder: bool) -> bool:
+    def _is_left_out(self, frame: Frame, name: bytes, path: bytes, is_folder: bool) -> bool:
         if _is_never_held(name) or path == ROOT_LEFT_OUT:
             return True
-        if frame.same_rules and frame.known is not None:
+        known = frame.known
+        if frame.same_rules and known is not None:
             # The rules said so last time and have not changed.
-            if frame.known.left_out.get(name) is is_folder:
+            if known.left_out.get(name) is is_folder:
                 return True
-            if not is_folder and name in frame.known.files:
+            if is_folder and name in known.folders:
                 return False
-            if is_folder and name in frame.known.folders and not frame.known.folders[name].narrow:
-                return False
-        raw = os.fsencode(name)
-        return frame.excluding.ignores(raw, is_folder) or frame.ruling.ignores(raw, is_folder)
+        return frame.rulings().ignores(name, is_folder)
 
-    def _is_asked_for(self, name: str, path: bytes) -> bool:
+    def _is_asked_for(self, name: bytes, path: bytes) -> bool:
         asked = path in self._rules.also or path in self._also_within
         return asked and not _is_git(name)
 
-    def _leave_out(self, folder: Folder, name: str, path: bytes, is_folder: bool) -> None:
-        folder.left_out[name] = is_folder
-        self._scan.ignored.add(path)
 
-    def _skip(self, path: bytes, reason: str) -> None:
-        self._scan.skipped.append(Skipped(path, reason))
-
-    def _folder_state(self, mode: int) -> FileState:
-        state = self._folder_states.get(mode)
-        if state is None:
-            state = self._folder_states[mode] = FileState(Kind.FOLDER, mode, b"")
-        return state
-
-    def _rules_of(self, folder: Folder, known: Folder | None) -> bytes | None:
-        text = read_rules(self._descent.descriptor(), folder, known)
-        if text is not None:
-            folder.text = self._scan.rules[folder.path] = text
-        return text
+class _ChangedError(Exception):
+    """Something in a part of the tree is not as it was."""
 
 
-def _is_git(name: str) -> bool:
-    return name == ".git" or (_FOLDS_CASE and name.lower() == ".git")
+def _is_git(name: bytes) -> bool:
+    return name == b".git" or (_FOLDS_CASE and name.lower() == b".git")
 
 
-def _is_never_held(name: str) -> bool:
+def _is_never_held(name: bytes) -> bool:
     return name in NEVER_HELD or _is_git(name)
 
 

@@ -10,21 +10,21 @@ import hashlib
 import os
 import stat
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
-from keryx_py.snapshot.listing import FileState, Kind
-from keryx_py.snapshot.seen import Folder, Seen
+from keryx_py.snapshot.seen import Folder, Totals
+from keryx_py.snapshot.statuses import NEVER, SIZE
 
 _BASE_NAME = "keryx-seen"
 _RECENT_NAME = "keryx-seen-recent"
-_MAGIC = b"keryx seen 1\n"
+_MAGIC = b"keryx seen 2\n"
 _DIGEST_BYTES = 20
 _COUNT = struct.Struct("<I")
-_FOLDER = struct.Struct("<IQ?")
-_FILE = struct.Struct("<qqqQI20s")
+_HEAD = struct.Struct("<IQq???8I")
 _RECENT_SHARE = 4
 """The recent changes are folded in when they reach one part in so many of the whole."""
 
@@ -39,6 +39,10 @@ class _Loaded:
     folders: dict[bytes, Folder]
     gone: list[bytes]
     size: int
+
+
+SEEN_NAMES = (_BASE_NAME, _RECENT_NAME)
+"""The names of the files. Each is written anew and renamed, so that hard links are safe."""
 
 
 class SeenFile:
@@ -67,9 +71,12 @@ class SeenFile:
             folders.update(recent.folders)
             for path in recent.gone:
                 folders.pop(path, None)
+        root = _linked(folders)
+        if root is None or not all(map(_is_whole, folders.values())):
+            return None
         self._base_digest, self._base_size = base.digest, base.size
-        self._saved = _linked(folders)
-        return self._saved
+        self._saved = root
+        return root
 
     def save(self, root: Folder) -> None:
         """Write what was seen: only the folders that changed, as long as they are few."""
@@ -118,8 +125,12 @@ class SeenFile:
         if reader.take(len(self._about)) != self._about or reader.sized() != base:
             raise _UnusableError
         gone = reader.names()
-        folders = [_parse_folder(reader) for _ in range(reader.count())]
-        return _Loaded(digest, {folder.path: folder for folder in folders}, gone, len(body))
+        count = reader.count()
+        try:
+            folders = {one.path: one for one in _parse_folders(body, reader.at, count)}
+        except (struct.error, ValueError) as error:
+            raise _UnusableError from error
+        return _Loaded(digest, folders, gone, len(body))
 
 
 def _changes(root: Folder, saved: Folder | None) -> tuple[list[Folder], set[bytes]]:
@@ -146,7 +157,11 @@ def _is_same(folder: Folder, before: Folder) -> bool:
         and folder.text == before.text
         and folder.tree == before.tree
         and folder.left_out == before.left_out
-        and folder.files == before.files
+        and folder.skipped == before.skipped
+        and folder.refused == before.refused
+        and folder.listed == before.listed
+        and folder.stats == before.stats
+        and folder.ids == before.ids
     )
 
 
@@ -155,51 +170,98 @@ def _linked(folders: dict[bytes, Folder]) -> Folder | None:
     for path, folder in folders.items():
         above, _, name = path.rpartition(b"/")
         if path and above in folders:
-            folders[above].folders[os.fsdecode(name)] = folder
+            folders[above].folders[name] = folder
     return folders.get(b"")
 
 
+def _is_whole(folder: Folder) -> bool:
+    """Whether each subfolder in *folder* is accounted for: a walk would pass over another."""
+    columns = folder.columns()
+    sizes = columns.words[SIZE * columns.count : (SIZE + 1) * columns.count]
+    listed = sum(
+        stat.S_ISDIR(mode)
+        for mode, size in zip(columns.modes(), sizes, strict=True)
+        if size != NEVER
+    )
+    return listed <= len(folder.folders) + sum(folder.left_out.values()) + len(folder.refused)
+
+
 def _encode_folder(folder: Folder) -> bytes:
-    rows = [
-        _FILE.pack(seen.modified, seen.changed, seen.size, seen.inode, seen.mode, seen.state.oid)
-        for seen in folder.files.values()
-    ]
-    parts = [
-        _sized(folder.path),
-        _FOLDER.pack(folder.mode, folder.device, folder.text is not None),
-        _sized(folder.text or b""),
-        _sized(folder.tree),
-        _names(map(os.fsencode, folder.left_out)),
-        bytes(folder.left_out.values()),
-        _names(map(os.fsencode, folder.files)),
-        *rows,
-    ]
-    return b"".join(parts)
+    totals = folder.totals
+    counts = [] if totals is None else [number for pair in totals.modes.items() for number in pair]
+    blobs = (
+        folder.path,
+        folder.text or b"",
+        folder.tree or b"",
+        _encode_notes(folder),
+        struct.pack(f"<{len(counts)}I", *counts),
+        folder.listed,
+        folder.stats,
+        folder.ids,
+    )
+    head = _HEAD.pack(
+        folder.mode,
+        folder.device,
+        -1 if totals is None else totals.files,
+        folder.text is not None,
+        totals is not None and totals.has_bare,
+        totals is not None and totals.has_notes,
+        *map(len, blobs),
+    )
+    return b"".join((head, *blobs))
 
 
-def _parse_folder(reader: _Reader) -> Folder:
-    path = reader.sized()
-    mode, device, has_text = _FOLDER.unpack(reader.take(_FOLDER.size))
-    text, tree = reader.sized(), reader.sized()
-    folder = Folder(path, mode, device, text=text if has_text else None, tree=tree)
-    left_out = reader.names()
-    kinds = reader.take(len(left_out))
-    folder.left_out = {
-        os.fsdecode(name): bool(kind) for name, kind in zip(left_out, kinds, strict=True)
-    }
-    names = reader.names()
-    rows = _FILE.iter_unpack(reader.take(_FILE.size * len(names)))
-    prefix = folder.prefix
-    # Written out in one loop: a resumed session runs it once for every file.
-    for name, (modified, changed, size, inode, mode, oid) in zip(names, rows, strict=True):
-        path = prefix + name
-        if stat.S_ISLNK(mode):
-            state = FileState(Kind.LINK, 0, oid)
-        else:
-            state = FileState(Kind.FILE, stat.S_IMODE(mode), oid)
-        once = modified if changed == modified else changed
-        folder.files[os.fsdecode(name)] = Seen(modified, once, size, inode, mode, path, state)
-    return folder
+def _parse_folders(body: bytes, start: int, count: int) -> Iterator[Folder]:
+    """Read *count* folders. Written for speed: there may be thousands."""
+    view = memoryview(body)
+    for _ in range(count):
+        head = _HEAD.unpack_from(body, start)
+        mode, device, files, has_text, has_bare, has_notes, *sizes = head
+        start += _HEAD.size
+        cuts = list(accumulate(sizes, initial=start))
+        path, text, tree, notes, counts, listed = (
+            body[cuts[part] : cuts[part + 1]] for part in range(6)
+        )
+        folder = Folder(
+            path,
+            mode,
+            device,
+            listed,
+            bytearray(view[cuts[6] : cuts[7]]),
+            bytearray(view[cuts[7] : cuts[8]]),
+            text=text if has_text else None,
+            tree=tree,
+        )
+        if files >= 0:
+            pairs = iter(struct.unpack(f"<{len(counts) // 4}I", counts))
+            modes = dict(zip(pairs, pairs, strict=True))
+            folder.totals = Totals(modes, files, has_bare, has_notes)
+        if notes:
+            _parse_notes(folder, notes)
+        start = cuts[8]
+        yield folder
+
+
+def _encode_notes(folder: Folder) -> bytes:
+    if not (folder.left_out or folder.skipped or folder.refused):
+        return b""
+    left_out = folder.left_out
+    return b"".join(
+        (
+            _names(left_out),
+            _sized(bytes(left_out.values())),
+            *(
+                _names(reasons) + _sized(b"\0".join(map(str.encode, reasons.values())))
+                for reasons in (folder.skipped, folder.refused)
+            ),
+        )
+    )
+
+
+def _parse_notes(folder: Folder, notes: bytes) -> None:
+    reader = _Reader(notes)
+    folder.left_out = dict(zip(reader.names(), map(bool, reader.sized()), strict=True))
+    folder.skipped, folder.refused = reader.reasons(), reader.reasons()
 
 
 class _Reader:
@@ -207,14 +269,14 @@ class _Reader:
 
     def __init__(self, body: bytes) -> None:
         self._body = body
-        self._at = 0
+        self.at = 0
 
     def take(self, size: int) -> bytes:
-        end = self._at + size
+        end = self.at + size
         if end > len(self._body):
             raise _UnusableError
-        data = self._body[self._at : end]
-        self._at = end
+        data = self._body[self.at : end]
+        self.at = end
         return data
 
     def count(self) -> int:
@@ -228,8 +290,13 @@ class _Reader:
         joined = self.sized()
         return joined.split(b"\0") if count else []
 
+    def reasons(self) -> dict[bytes, str]:
+        names, joined = self.names(), self.sized()
+        reasons = map(bytes.decode, joined.split(b"\0") if names else ())
+        return dict(zip(names, reasons, strict=True))
 
-def _sized(data: bytes) -> bytes:
+
+def _sized(data: bytes | bytearray) -> bytes:
     return _COUNT.pack(len(data)) + data
 
 

@@ -11,6 +11,7 @@ from enum import Enum
 from pathlib import Path
 
 from keryx_py.snapshot.packs import TEMPORARY, flush_folder, write_aside
+from keryx_py.snapshot.seen_file import SEEN_NAMES
 
 FORMAT_FILE = "keryx-format"
 _BEFORE_HEAD = frozenset(
@@ -163,17 +164,16 @@ def size_on_disk(folder: Path) -> int:
     total = 0
     waiting = [os.fspath(folder)]
     while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
+        # Files come and go while a capture is in the making.
+        with suppress(FileNotFoundError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
                     status = entry.stat(follow_symlinks=False)
                     if stat.S_ISDIR(status.st_mode):
                         waiting.append(entry.path)
                     else:
                         # Some file systems count blocks late: something never counts as nothing.
                         total += status.st_blocks * _BLOCK or status.st_size
-        except FileNotFoundError:
-            continue
     return total
 
 
@@ -187,10 +187,11 @@ def set_aside(folder: Path) -> Path:
 
 
 def share(source: Path, target: Path) -> None:
-    """Give the fresh repository *target* the packs of *source*, by hard links, or copies.
+    """Give the fresh repository *target* the packs of *source* and what it has seen, by hard
+    links, or copies.
 
-    Packs are never changed in place, so each repository still stands, and is deleted, alone.
-    A pack that goes from *source* meanwhile is passed over.
+    None of these files is changed in place, so each repository still stands, and is deleted,
+    alone. What goes from *source* meanwhile is passed over.
     """
     for index in (source / _PACKS).glob("pack-*.idx"):
         try:
@@ -199,6 +200,9 @@ def share(source: Path, target: Path) -> None:
             _link(index, target / _PACKS)
         except FileNotFoundError:
             continue
+    for name in SEEN_NAMES:
+        with suppress(FileNotFoundError):
+            _link(source / name, target)
     flush_folder(target / _PACKS)
 
 

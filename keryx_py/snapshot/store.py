@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 from keryx_py.snapshot import refs, shadow
 from keryx_py.snapshot.contents import OnlyNamed
+from keryx_py.snapshot.early import EarlyWork
 from keryx_py.snapshot.failures import (
     DamagedSnapshotError,
     SizeLimitError,
     SnapshotError,
     told_as_snapshot_errors,
 )
+from keryx_py.snapshot.frame import Known
 from keryx_py.snapshot.listing import FileChange, TreeState
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.packs import PackWriter
@@ -25,7 +27,7 @@ from keryx_py.snapshot.record import make_record
 from keryx_py.snapshot.room import Limits, Room
 from keryx_py.snapshot.roots import RootRefusedError, check_root
 from keryx_py.snapshot.scan import Scan
-from keryx_py.snapshot.seen import Folder
+from keryx_py.snapshot.seen import NOT_KEPT, Folder
 from keryx_py.snapshot.seen_file import SeenFile
 from keryx_py.snapshot.settling import settle
 from keryx_py.snapshot.taking import (
@@ -71,6 +73,24 @@ class SnapshotKey:
     side: Side = Side.BEFORE
 
 
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A walked tree whose objects are held, or wait in a pack to be put in place."""
+
+    objects: ObjectDatabase
+    scan: Scan
+    room: Room
+    writer: PackWriter
+    keeper: Packing
+
+    @property
+    def tree(self) -> bytes:
+        """The id of the root's git tree."""
+        tree = self.scan.root.tree
+        assert tree is not None
+        return tree
+
+
 class SnapshotStore:
     """One session's shadow repository, with the project root as its work tree."""
 
@@ -82,6 +102,8 @@ class SnapshotStore:
         self._objects: ObjectDatabase | None = None
         self._known: Folder | None = None
         self._seen_file: SeenFile | None = None
+        self._early: EarlyWork | None = None
+        self._may_begin_early = True
         self._shared = False
         """Whether packs came from another session, and nobody has looked what of them is needed."""
         self._garbage: int | None = None
@@ -121,14 +143,16 @@ class SnapshotStore:
         The paths in *also* are held where they stand, whatever rule or limit says.
         Raises SnapshotError, also when another directory now stands at the root.
         """
+        self._await_early(progress)
         self._recall()
         capturing = Capturing(self._place, frozenset(also), progress)
         with told_as_snapshot_errors("the work tree cannot be read"), capturing.opened() as root:
-            scan = capturing.walk(root, self._known, None)
+            known = self._known
+            scan = capturing.walk(root, None if known is None else Known(known))
             capturing.read(root, scan, OnlyNamed())
-            build_trees(scan.root, self._known, _always, _name_tree)
-        self._known = scan.root
-        return tree_state(scan)
+            build_trees(scan.root, NOT_KEPT, _always, _name_tree)
+        self._remember(scan)
+        return tree_state(scan.root)
 
     def take(
         self,
@@ -143,31 +167,79 @@ class SnapshotStore:
         """
         from keryx_py.snapshot.captures import put_capture
 
+        self._may_begin_early = False
+        self._await_early(progress)
         capturing = Capturing(self._place, frozenset(also), progress)
         with told_as_snapshot_errors("the snapshot cannot be taken"), capturing.opened() as root:
-            objects = self._made_ready()
-            self._recall()
-            scan = capturing.walk(root, self._known, objects.held)
-            room = Room(self._place.folder, self._place.limits, scan.unread)
-            writer = PackWriter(objects.pack_folder)
-            try:
-                keeper = Packing(writer, objects.held, room)
-                capturing.read(root, scan, keeper)
-                is_held = objects.held.__contains__
-                build_trees(scan.root, self._known, is_held, keeper.keep_tree)
-                state = tree_state(scan)
-                record = make_record(state, scan.root)
+            with self._stored(capturing, root) as stored:
+                state = tree_state(stored.scan.root)
+                record = make_record(state, stored.scan.root)
                 commit = put_capture(
-                    keeper.keep_object, scan.root.tree, record, _title(key), taken_at
+                    stored.keeper.keep_object, stored.tree, record, _title(key), taken_at
                 )
-                room.check(writer.size, 0)
-                self._pin(objects, writer, key, commit)
-            except BaseException:
-                writer.abandon()
-                raise
-            self._known = scan.root
-            self._tidy(objects, scan)
+                stored.room.check(stored.writer.size, 0)
+                self._pin(stored, key, commit)
+            self._remember(stored.scan)
+            self._tidy(stored)
         return state
+
+    def begin_early(self) -> None:
+        """Start to read and store the work tree in a thread, for the first take to find.
+
+        It keeps nothing under any key. Whatever is asked of the store next waits for it. Once
+        begun or no longer needed, it does not begin again.
+        """
+        if self._may_begin_early:
+            self._may_begin_early = False
+            self._early = EarlyWork(self._store_early)
+
+    def end_early(self) -> None:
+        """Stop what begin_early() started, if it is still under way."""
+        early, self._early = self._early, None
+        if early is not None:
+            early.stop()
+
+    def _await_early(self, progress: Progress | None = None) -> None:
+        early, self._early = self._early, None
+        if early is not None:
+            early.wait(progress)
+
+    def _store_early(self, progress: Progress) -> None:
+        capturing = Capturing(self._place, frozenset(), progress)
+        with told_as_snapshot_errors("the work tree cannot be read"), capturing.opened() as root:
+            with self._stored(capturing, root) as stored:
+                stored.objects.commit_pack(stored.writer)
+            self._remember(stored.scan)
+            self._save_seen(stored.scan)
+
+    @contextmanager
+    def _stored(self, capturing: Capturing, root: int) -> Iterator[_Stored]:
+        """Walk the tree, and put what of it is not held into a pack that is not in place yet.
+
+        The caller puts it in place; when it fails to, the pack is taken away.
+        """
+        objects = self._made_ready()
+        self._recall()
+        known, state = self._known, objects.state
+        scan = capturing.walk(root, None if known is None else Known(known, objects.held, state))
+        room = Room(self._place.folder, self._place.limits, scan.unread)
+        writer = PackWriter(objects.pack_folder)
+        try:
+            keeper = Packing(writer, objects.held, room)
+            capturing.read(root, scan, keeper)
+            visited = build_trees(scan.root, state, objects.held.__contains__, keeper.keep_tree)
+            yield _Stored(objects, scan, room, writer, keeper)
+        except BaseException:
+            writer.abandon()
+            raise
+        if objects.state == state:
+            for folder in visited:
+                folder.kept = state
+
+    def _remember(self, scan: Scan) -> None:
+        """Start the next walk from this one, unless it held what a plain one would not."""
+        if not scan.asked_for:
+            self._known = scan.root
 
     def _recall(self) -> None:
         """Read what an earlier process saw, at the first capture."""
@@ -179,22 +251,24 @@ class SnapshotStore:
         if self._known is None and like is not None:
             self._known = SeenFile(like, settings).load()
 
-    def _tidy(self, objects: ObjectDatabase, scan: Scan) -> None:
+    def _save_seen(self, scan: Scan) -> None:
+        if self._seen_file is not None and not scan.asked_for:
+            self._seen_file.save(scan.root)
+
+    def _tidy(self, stored: _Stored) -> None:
         # The snapshot is kept by now: what fails here costs time or space later, and no more.
         with suppress(OSError):
-            if self._seen_file is not None and not scan.asked_for:
-                self._seen_file.save(scan.root)
+            self._save_seen(stored.scan)
             commits = self._commits()
             if self._shared and len(commits) > 1:
                 # Not after the first capture, which is to be quick.
                 self._collect(commits.values())
                 self._shared = False
-            objects.merge_small()
+            stored.objects.merge_small()
 
-    def _pin(
-        self, objects: ObjectDatabase, writer: PackWriter, key: SnapshotKey, commit: bytes
-    ) -> None:
-        pack = objects.commit_pack(writer)
+    def _pin(self, stored: _Stored, key: SnapshotKey, commit: bytes) -> None:
+        objects = stored.objects
+        pack = objects.commit_pack(stored.writer)
         try:
             refs.write_ref(self._place.folder, _ref_name(key), commit)
         except BaseException:
@@ -241,14 +315,23 @@ class SnapshotStore:
         for oid in oids:
             reader.blob(oid)
 
-    def drop(self, keys: Iterable[SnapshotKey]) -> None:
-        """Let captures go and give their space back when a fifth of the store is garbage."""
+    def drop(self, keys: Iterable[SnapshotKey], *, wholly: bool = False) -> None:
+        """Let captures go, and give their space back when a fifth of the store is garbage, or
+        *wholly* at once.
+
+        Raises SnapshotError.
+        """
+        self._await_early()
         if not self._place.folder.exists():
             return
         with told_as_snapshot_errors("old snapshots cannot be removed"):
             gone = self._commits()
             refs.remove_refs(self._place.folder, [_ref_name(key) for key in keys])
             kept = self._commits()
+            if wholly:
+                self._open_objects().purge(self._reader().reachable(kept.values()))
+                self._garbage, self._dropped = 0, 0
+                return
             if self._may_lie_about({key: gone[key] for key in gone.keys() - kept.keys()}, kept):
                 return
             self._collect(kept.values())
@@ -331,6 +414,7 @@ class SnapshotStore:
         return self._objects
 
     def _reader(self) -> CaptureReader:
+        self._await_early()
         from keryx_py.snapshot.captures import CaptureReader
 
         return CaptureReader(self._open_objects())

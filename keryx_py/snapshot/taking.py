@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,8 @@ from keryx_py.snapshot.contents import Keeper, ReadingRules, read_unread
 from keryx_py.snapshot.deflate import fastest_deflate
 from keryx_py.snapshot.descent import Identity
 from keryx_py.snapshot.failures import SnapshotError
-from keryx_py.snapshot.listing import TreeState
+from keryx_py.snapshot.frame import Known
+from keryx_py.snapshot.listing import FileState, Kind, Skipped, TreeState
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.packs import PackedEntry, PackWriter, pack_entry
 from keryx_py.snapshot.room import Limits, Room
@@ -80,7 +82,7 @@ class Capturing:
         finally:
             os.close(root)
 
-    def walk(self, root: int, known: Folder | None, kept: Collection[bytes] | None) -> Scan:
+    def walk(self, root: int, known: Known | None) -> Scan:
         """Walk the tree. Raises SnapshotError, OSError."""
         rules = ScanRules(
             self._place.limits.max_file_bytes,
@@ -89,7 +91,7 @@ class Capturing:
             self._also,
         )
         try:
-            return Walk(root, rules, known, kept, self._count_files).run()
+            return Walk(root, rules, known, self._trusted_before, self._count_files).run()
         except RulesUnreadableError as error:
             raise SnapshotError(
                 f"{error} cannot be read, so what it leaves out is not known; make it readable"
@@ -152,11 +154,40 @@ class Packing:
         return self.keep_object(ObjectKind.TREE, data)
 
 
-def tree_state(scan: Scan) -> TreeState:
+def tree_state(root: Folder) -> TreeState:
     """Turn what a walk found into a value."""
-    return TreeState(
-        scan.listing,
-        frozenset(scan.ignored),
-        tuple(sorted(scan.skipped, key=lambda item: item.path)),
-        scan.rules,
-    )
+    ignored: set[bytes] = set()
+    skipped: list[Skipped] = []
+    rules: dict[bytes, bytes] = {}
+    for folder in _noted(root):
+        prefix = folder.prefix
+        ignored.update(prefix + name for name in folder.left_out)
+        ignored.update(prefix + name for name, reason in folder.refused.items() if not reason)
+        reasons = (*folder.skipped.items(), *folder.refused.items())
+        skipped += [Skipped(prefix + name, reason) for name, reason in reasons if reason]
+        if folder.text is not None:
+            rules[folder.path] = folder.text
+    skipped.sort(key=lambda item: item.path)
+    return TreeState(_listing(root), frozenset(ignored), tuple(skipped), rules)
+
+
+def _noted(root: Folder) -> Iterator[Folder]:
+    """List the folders that leave something out, skip something or have rules."""
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        if folder.totals is not None and folder.totals.has_notes:
+            yield folder
+            waiting.extend(folder.folders.values())
+
+
+def _listing(root: Folder) -> dict[bytes, FileState]:
+    listing = {}
+    for folder in root.below():
+        if folder is not root:
+            listing[folder.path] = FileState(Kind.FOLDER, folder.mode, b"")
+        for name, mode, oid in folder.items():
+            kind = Kind.LINK if stat.S_ISLNK(mode) else Kind.FILE
+            bits = 0 if kind is Kind.LINK else stat.S_IMODE(mode)
+            listing[folder.prefix + name] = FileState(kind, bits, oid)
+    return listing

@@ -12,7 +12,7 @@ from keryx_py.snapshot.objects import (
     PLAIN_MODE,
     encode_tree,
 )
-from keryx_py.snapshot.seen import Folder, Seen
+from keryx_py.snapshot.seen import NOT_KEPT, Folder
 
 _OWNER_MAY_RUN = 0o100
 
@@ -27,46 +27,30 @@ def git_mode(mode: int) -> bytes:
 
 
 def build_trees(
-    root: Folder,
-    known: Folder | None,
-    is_kept: Callable[[bytes], bool],
-    keep_tree: Callable[[bytes], bytes],
-) -> None:
-    """Set the tree id of *root* and of every folder below it, the deepest first.
+    root: Folder, kept: int, is_kept: Callable[[bytes], bool], keep_tree: Callable[[bytes], bytes]
+) -> list[Folder]:
+    """Set the tree id and the totals of *root* and of every folder below it, the deepest first.
 
-    *keep_tree* takes a tree's bytes and returns its id; it is not called for a folder that is as
-    in *known* and whose tree is kept. A folder of which git can hold nothing has an empty id.
+    *keep_tree* takes a tree's bytes and returns its id; it is not called for a tree that is known
+    and kept. A folder of which git can hold nothing has an empty id. Return every folder looked
+    into: not what an earlier call did, if it is marked with the state *kept* or that is NOT_KEPT.
     """
-    for folder, before in reversed(_pairs(root, known)):
-        if before is not None and is_kept(before.tree) and _is_same(folder, before):
-            folder.tree = before.tree
-            folder.modes = before.modes
-            continue
-        items = [_item(folder, seen) for seen in folder.held()]
-        start = len(folder.prefix)
-        items += [
-            (below.path[start:], FOLDER_MODE, below.tree)
-            for below in folder.folders.values()
-            if below.tree
-        ]
-        folder.tree = keep_tree(encode_tree(items)) if items or folder is root else b""
-
-
-def _pairs(root: Folder, known: Folder | None) -> list[tuple[Folder, Folder | None]]:
-    pairs = [(root, known)]
-    for folder, before in pairs:
-        folders = before.folders if before is not None else {}
-        pairs.extend((below, folders.get(name)) for name, below in folder.folders.items())
-    return pairs
-
-
-def _item(folder: Folder, seen: Seen) -> tuple[bytes, bytes, bytes]:
-    return seen.path[len(folder.prefix) :], git_mode(seen.mode), seen.state.oid
-
-
-def _is_same(folder: Folder, before: Folder) -> bool:
-    """Whether two walks found the same in a folder."""
-    if not before.tree or folder.forced or before.forced or folder.files != before.files:
-        return False
-    trees = {name: below.tree for name, below in before.folders.items()}
-    return trees == {name: below.tree for name, below in folder.folders.items()}
+    visited = []
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        if folder.totals is None or (kept != NOT_KEPT and folder.kept != kept):
+            visited.append(folder)
+            waiting.extend(folder.folders.values())
+    for folder in reversed(visited):
+        if folder.tree is None or (folder.tree and not is_kept(folder.tree)):
+            items = [(name, git_mode(mode), oid) for name, mode, oid in folder.items()]
+            items += [
+                (name, FOLDER_MODE, below.tree)
+                for name, below in folder.folders.items()
+                if below.tree
+            ]
+            folder.tree = keep_tree(encode_tree(items)) if items or folder is root else b""
+        if folder.totals is None:
+            folder.add_up()
+    return visited

@@ -70,6 +70,20 @@ def test_a_file_rewritten_each_turn_stays_within_the_limit(root: Path, sit: Sit)
     assert shadow_git(sitting, "fsck", "--strict", "--no-dangling") == b""
 
 
+def test_no_more_snapshots_go_than_make_room_for_the_new_one(root: Path, sit: Sit) -> None:
+    """DISK-01: a store near its limit keeps nearly all that fits in it."""
+    sitting = sit(settings={"size_limit_gb": 0.003})
+    kept = []
+    for _ in range(40):
+        sitting.play(shell(random_file(100_000)))
+        kept.append(len({name.partition("/")[0] for name in refs(sitting)}))
+
+    # 29 contents of 100 kB are within the limit; each turn brings one more.
+    assert min(kept[30:]) >= 24
+    assert on_disk(sitting.project.session.folder / "shadow.git") <= 3.1 * MEGABYTE
+    assert shadow_git(sitting, "fsck", "--strict", "--no-dangling") == b""
+
+
 def test_an_undo_point_makes_room_and_leaves_the_point_of_the_rewind(root: Path, sit: Sit) -> None:
     """DISK-01: a rewind near the limit lets others go, never what it needs itself."""
     sitting = sit(settings={"size_limit_gb": 0.003})

@@ -240,7 +240,7 @@ def test_ctrl_c_while_the_files_are_read_changes_nothing(
     def stopped() -> None:
         with within(20):
             said = sitting.play(
-                "/rewind 1", lambda: signal_at(step, signal.SIGINT, {"os.scandir"}), line, "/status"
+                "/rewind 1", lambda: signal_at(step, signal.SIGINT, {"os.listdir"}), line, "/status"
             )
         assert "in the shadow repository" in said
         assert "bug" not in said

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from keryx_py.snapshot.listing import FileState, Kind
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.reading import TICK
-from keryx_py.snapshot.seen import NEVER, seen_now
+from keryx_py.snapshot.seen import row_to_trust
+from keryx_py.snapshot.statuses import NEVER, SIZE, row_of
 from keryx_py.snapshot.store import Limits, Side, SnapshotKey, WalkProgress
 from tests.snapshot.ground import Project, fill_with_oddities
 
@@ -173,11 +173,11 @@ def test_a_damaged_file_of_what_was_seen_is_of_no_account(
     project: Project, name: str, how: str
 ) -> None:
     for number in range(40):
-        project.write(f"{number}/f", b"x")
+        project.write(f"{number % 8}/{number}/f", b"x")
     age()
     store = project.open()
     store.take(FIRST, 1.0)
-    project.write("3/f", b"y")
+    project.write("3/3/f", b"y")
     age()
     whole = store.take(SnapshotKey(2), 2.0)
     file = project.shadow / name
@@ -241,11 +241,12 @@ def test_a_file_that_changed_within_a_tick_is_not_trusted(
     project: Project, times: int, later: int, trusted: bool
 ) -> None:
     file = project.write("f", b"1234")
-    status = stopped_at(file, times)
+    row = row_of(stopped_at(file, times))
 
-    seen = seen_now(status, b"f", FileState(Kind.FILE, 0o644, b""), times + later)
+    kept = row_to_trust(row, times + later)
 
-    assert seen.size == (4 if trusted else NEVER)
+    assert (kept == row) is trusted
+    assert kept[SIZE] == (4 if trusted else NEVER)
 
 
 def stopped_at(file: Path, times: int) -> os.stat_result:
