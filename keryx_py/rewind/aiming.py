@@ -17,10 +17,10 @@ from keryx_py.rewind.merge import Merging
 from keryx_py.rewind.plan import Author, AuthorKind
 from keryx_py.rewind.planner import Trees
 from keryx_py.rewind.report import RefusedError
-from keryx_py.rewind.survey import load, look
+from keryx_py.rewind.survey import load, look_beside, read_whole
 from keryx_py.rewind.timeline import Stretch, list_stretches
 from keryx_py.session.archive import Entries
-from keryx_py.snapshot.listing import FileState, TreeState
+from keryx_py.snapshot.listing import FileState, TreeState, in_memory
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.store import (
     DamagedSnapshotError,
@@ -34,6 +34,7 @@ from keryx_py.snapshot.worktree import WorkTree, WorkTreeError
 def aim_to_keep(store: SnapshotStore, root: Path, entries: Entries, trees: Trees) -> Trees:
     """Aim at the files before the point, with all that the person changed since."""
     unsure = _left_out_meanwhile(store, entries, trees.key, list_appearing(trees.chapters))
+    trees = replace(trees, then=read_whole(trees.key, trees.then), now=_in_memory(trees.now))
     merging = Merging(_contents(store, root, trees.now))
     target = keep_edits(trees.then, trees.now, trees.chapters, trees.last, unsure, merging)
     return replace(trees, target=target)
@@ -67,7 +68,7 @@ def aim_at_one_turn(
     """
     before, end = stretch.before, stretch.after
     assert end is not None
-    then = load(store, before)
+    then = read_whole(before, load(store, before))
     try:
         every = store.changes(before, end)
     except (DamagedSnapshotError, KeyError) as error:
@@ -76,7 +77,8 @@ def aim_at_one_turn(
         ) from error
     shared = chronicle.shared_paths(stretch, every)
     changes = tuple(change for change in every if change.path not in shared)
-    now = look(store, then, progress, frozenset(change.path for change in changes))
+    known = frozenset(change.path for change in changes)
+    now = _in_memory(look_beside(store, before, then, progress, known))
     target = take_out(then, changes, now, Merging(_contents(store, root, now)))
     if shared:
         exactly = (target.exactly or frozenset()) | shared
@@ -86,6 +88,10 @@ def aim_at_one_turn(
         Author(AuthorKind.SESSION), tuple(change for change in every if change.path in shared)
     )
     return Trees(before, then, now, (turn, others), None, target=target)
+
+
+def _in_memory(now: TreeState) -> TreeState:
+    return replace(now, listing=in_memory(now.listing))
 
 
 def _contents(

@@ -161,14 +161,14 @@ class _Work:
         for path, reason in self.skipped_now.items():
             if path in self.now.listing:
                 continue
-            if path in self.then.listing:
+            if self._is_held_then(path):
                 if path in self.going:
                     self._keep(path, reason)
             elif self.limit.covers(path) and not self._was_left_out(path):
                 self.staying.setdefault(path, reason)
 
         for path in self.now.ignored:
-            if path not in self.then.listing and self.limit.covers(path):
+            if not self._is_held_then(path) and self.limit.covers(path):
                 self._name_if_newly_ignored(path)
 
     def _name_if_newly_ignored(self, path: bytes) -> None:
@@ -176,6 +176,11 @@ class _Work:
         ruled_out = any(is_ignored(self.then.rules, path, folder) for folder in (False, True))
         if not ruled_out and not self._was_left_out(path):
             self.staying.setdefault(path, why_ignored(path))
+
+    def _is_held_then(self, path: bytes) -> bool:
+        """Whether the target holds *path*, told by what differs: it need not be read for that."""
+        change = self.differing.get(path)
+        return path in self.now.listing if change is None else change.after is not None
 
     def _was_left_out(self, path: bytes) -> bool:
         above = at_or_above(path, self.skipped_then)

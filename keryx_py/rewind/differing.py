@@ -10,7 +10,7 @@ from keryx_py.rewind.difference import Limit, is_folder
 from keryx_py.rewind.hunks import HunkedPath, cut_into_hunks
 from keryx_py.rewind.plan import PathChange
 from keryx_py.rewind.report import RefusedError
-from keryx_py.rewind.survey import load, look
+from keryx_py.rewind.survey import load, look_beside
 from keryx_py.rewind.textdiff import Version, count_lines, diff_file
 from keryx_py.snapshot.listing import FileChange, FileState, Kind, differences
 from keryx_py.snapshot.objects import ObjectKind, object_id
@@ -103,8 +103,9 @@ class Differing:
                 raise RefusedError("a snapshot that is needed is missing") from None
             except DamagedSnapshotError as error:
                 raise RefusedError(f"a snapshot that is needed is damaged: {error}") from error
-        then = load(self._store, old or new or SnapshotKey(0))
-        now = look(self._store, then)
+        key = old or new or SnapshotKey(0)
+        then = load(self._store, key)
+        now = look_beside(self._store, key, then)
         if old is None:
             return differences(now.listing, then.listing)
         return differences(then.listing, now.listing)

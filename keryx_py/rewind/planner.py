@@ -22,7 +22,7 @@ from keryx_py.rewind.plan import (
 from keryx_py.rewind.points import PointKind, RewindPoint
 from keryx_py.rewind.span import list_not_covered, list_not_undone, position_of
 from keryx_py.session.archive import Entries, ItemEntry, Mode, TurnEntry, live_turns
-from keryx_py.snapshot.listing import FileState, Kind, TreeState
+from keryx_py.snapshot.listing import FileState, Kind, TreeState, count_contents
 from keryx_py.snapshot.store import SnapshotKey
 
 
@@ -112,7 +112,7 @@ def _plan_files(
         ),
         staying=difference.staying,
         not_covered=tuple(skipped for skipped in not_covered if skipped.path not in staying),
-        files_now=sum(1 for state in now.listing.values() if state.kind is not Kind.FOLDER),
+        files_now=count_contents(now.listing),
     )
     return files if target is None else _aimed(files, target, limit, authors)
 

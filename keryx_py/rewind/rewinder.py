@@ -37,7 +37,12 @@ from keryx_py.session.archive import (
 )
 from keryx_py.session.sessions import Session
 from keryx_py.snapshot.listing import TreeState
-from keryx_py.snapshot.store import Progress, SnapshotKey, SnapshotStore
+from keryx_py.snapshot.store import (
+    DamagedSnapshotError,
+    Progress,
+    SnapshotKey,
+    SnapshotStore,
+)
 
 __all__ = [
     "DiffStyle",
@@ -235,12 +240,16 @@ class Rewinder:
         if trees is not None:
             sides = (trees.then, trees.now)
         else:
-            sides = (look(self._open_store(), progress=progress),) * 2
+            sides = (look(self._open_store(), progress),) * 2
         self._check_named_by(paths, sides)
 
     def _check_named_by(self, paths: Sequence[bytes], sides: Sequence[TreeState]) -> None:
         for path in paths:
-            if not named_by(path, sides):
+            try:
+                named = named_by(path, sides)
+            except DamagedSnapshotError as error:
+                raise RefusedError(f"a snapshot that is needed is damaged: {error}") from error
+            if not named:
                 raise RefusedError(f"{_shown(path)} names nothing, neither now nor then")
 
     def _trees(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from keryx_py.rewind.attribution import Chapter
 from keryx_py.rewind.chronicle import Chronicle
@@ -15,7 +15,7 @@ from keryx_py.rewind.planner import Trees
 from keryx_py.rewind.report import RefusedError
 from keryx_py.rewind.timeline import PERSON, UNKNOWN, Stretch, list_captures, list_stretches
 from keryx_py.session.archive import Entries, RedoEntry, RewindEntry
-from keryx_py.snapshot.listing import TreeState, differences
+from keryx_py.snapshot.listing import TreeState, differences, in_memory
 from keryx_py.snapshot.store import (
     DamagedSnapshotError,
     Progress,
@@ -42,7 +42,7 @@ def survey(
     """
     then = load(store, key)
     known = _asked_about(entries, key)
-    now = look(store, then, progress, known)
+    now = look_beside(store, key, then, progress, known)
     chapters: Sequence[Chapter] = ()
     last: Author | None = UNKNOWN
     if whose:
@@ -62,37 +62,68 @@ def _asked_about(entries: Entries, key: SnapshotKey) -> frozenset[bytes]:
 
 
 def load(store: SnapshotStore, key: SnapshotKey) -> TreeState:
-    """Read a capture. Raises RefusedError."""
+    """Read a capture, its listing only as it is asked for. Raises RefusedError."""
     try:
         return store.load(key)
     except KeyError:
         raise RefusedError(f"the snapshot of point {key.number} is missing") from None
     except DamagedSnapshotError as error:
-        raise RefusedError(f"the snapshot of point {key.number} is damaged: {error}") from error
+        raise _damaged(key, error) from error
 
 
-def look(
+def look(store: SnapshotStore, progress: Progress | None = None) -> TreeState:
+    """Look at the disk. Raises RefusedError."""
+    return _look(store, frozenset(), progress)
+
+
+def look_beside(
     store: SnapshotStore,
-    then: TreeState | None = None,
+    key: SnapshotKey,
+    then: TreeState,
     progress: Progress | None = None,
     known: frozenset[bytes] = frozenset(),
 ) -> TreeState:
-    """Look at the disk; what *then* holds, and *known*, whatever rule or limit says now.
+    """Look at the disk; what *then*, the capture *key*, holds, and *known*, whatever rule or limit
+    says now.
 
+    All of the capture is read here that tells what differs: who asks later reads nothing more.
     Raises RefusedError.
     """
+    now = _look(store, frozenset(), progress)
     try:
-        now = store.look(progress=progress)
-        if then is not None and (hidden := _hidden(then.listing.keys() | known, now)):
-            now = store.look(also=hidden, progress=progress)
-    except SnapshotError as error:
-        raise RefusedError(f"the project's files cannot be looked at: {error}") from error
+        if hidden := _hidden(then, now, known):
+            now = _look(store, hidden, progress)
+            differences(then.listing, now.listing)
+    except DamagedSnapshotError as error:
+        raise _damaged(key, error) from error
     return now
 
 
-def _hidden(paths: AbstractSet[bytes], now: TreeState) -> frozenset[bytes]:
-    """Those of *paths* that rules or limits may hide now."""
-    return left_out(paths - now.listing.keys(), now)
+def _look(store: SnapshotStore, also: frozenset[bytes], progress: Progress | None) -> TreeState:
+    try:
+        return store.look(also=also, progress=progress)
+    except SnapshotError as error:
+        raise RefusedError(f"the project's files cannot be looked at: {error}") from error
+
+
+def _hidden(then: TreeState, now: TreeState, known: frozenset[bytes]) -> frozenset[bytes]:
+    """What *then* holds, and *known*, as far as rules or limits may hide it now."""
+    changes = differences(then.listing, now.listing)
+    missing = {change.path for change in changes if change.after is None}
+    missing.update(path for path in known if path not in now.listing)
+    return left_out(missing, now)
+
+
+def read_whole(key: SnapshotKey, then: TreeState) -> TreeState:
+    """Read all of *then*, the capture *key*. Raises RefusedError."""
+    try:
+        return replace(then, listing=in_memory(then.listing))
+    except DamagedSnapshotError as error:
+        raise _damaged(key, error) from error
+
+
+def _damaged(key: SnapshotKey, error: DamagedSnapshotError) -> RefusedError:
+    return RefusedError(f"the snapshot of point {key.number} is damaged: {error}")
 
 
 def _chapters(
@@ -149,7 +180,7 @@ class Counts:
                 changes = self._store.changes(stretch.before, stretch.after)
             else:
                 then = load(self._store, stretch.before)
-                now = look(self._store, then, self._progress)
+                now = look_beside(self._store, stretch.before, then, self._progress)
                 changes = differences(then.listing, now.listing)
             return count_files(self._chronicle.own_changes(stretch, changes))
         except (DamagedSnapshotError, KeyError, RefusedError):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from keryx_py.snapshot.failures import DamagedSnapshotError
-from keryx_py.snapshot.listing import FileChange, FileState, Kind, TreeState, differences
+from keryx_py.snapshot.layered import KINDS, Item, Layered, Page
+from keryx_py.snapshot.listing import FileChange, TreeState, differences
 from keryx_py.snapshot.objectdb import MissingObjectError, ObjectDatabase
 from keryx_py.snapshot.objects import (
-    EXEC_MODE,
     FOLDER_MODE,
-    LINK_MODE,
     PLAIN_MODE,
     Commit,
     MalformedObjectError,
@@ -31,16 +29,6 @@ from keryx_py.snapshot.record import (
 
 _RECORD_NAME = b"record.json"
 _TAKEN = b"taken-at: "
-_KINDS = {
-    PLAIN_MODE: Kind.FILE,
-    EXEC_MODE: Kind.FILE,
-    LINK_MODE: Kind.LINK,
-    FOLDER_MODE: Kind.FOLDER,
-}
-
-_Item: TypeAlias = tuple[bytes, bytes]
-"""A name's mode and object id in a git tree."""
-_Items: TypeAlias = dict[bytes, _Item]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,42 +97,29 @@ class CaptureReader:
         return bool(top.parents) or bool(self._tree(top.tree))
 
     def state(self, capture: Capture) -> TreeState:
-        """Read a capture's whole tree. Raises DamagedSnapshotError."""
+        """Give a capture's state; its listing is read as it is asked for."""
         record = capture.record
-        listing = {path: FileState(Kind.FOLDER, mode, b"") for path, mode in record.bare.items()}
-        waiting = [(b"", capture.tree)]
-        while waiting:
-            prefix, tree = waiting.pop()
-            for name, (mode, oid) in self._tree(tree).items():
-                path = prefix + name
-                listing[path] = _state(record, path, mode, oid)
-                if mode == FOLDER_MODE:
-                    waiting.append((path + b"/", oid))
+        listing = Layered(capture.tree, record, self)
         return TreeState(listing, record.ignored, record.skipped, record.rules)
 
     def changes(self, before: Capture, after: Capture) -> tuple[FileChange, ...]:
         """List what differs, visiting only folders that differ. Raises DamagedSnapshotError."""
-        if before.record.usual != after.record.usual:
-            return differences(self.state(before).listing, self.state(after).listing)
-        found = {
-            path: (_state_of(before.record, path, one), _state_of(after.record, path, other))
-            for path, one, other in self._differing(before.tree, after.tree)
-        }
-        recorded = {
-            *_unequal(before.record.odd, after.record.odd),
-            *_unequal(before.record.bare, after.record.bare),
-        }
-        trees: dict[bytes, _Items] = {}
-        for path in recorded - found.keys():
-            found[path] = (
-                self._state_at(before, path, trees),
-                self._state_at(after, path, trees),
-            )
-        return tuple(
-            FileChange(path, then, now)
-            for path, (then, now) in sorted(found.items())
-            if then != now
-        )
+        return differences(self.state(before).listing, self.state(after).listing)
+
+    def page(self, path: bytes, tree: bytes) -> Page:
+        """Read a folder of a capture, wherever its *path*. Raises DamagedSnapshotError."""
+        return self._tree(tree)
+
+    def count_contents(self, tree: bytes) -> int:
+        """Count the files and links of a tree. Raises DamagedSnapshotError."""
+        count, waiting = 0, [tree]
+        while waiting:
+            for mode, below in self._tree(waiting.pop()).values():
+                if mode == FOLDER_MODE:
+                    waiting.append(below)
+                else:
+                    count += 1
+        return count
 
     def blob(self, oid: bytes) -> bytes:
         """Read a blob. Raises DamagedSnapshotError."""
@@ -208,39 +183,7 @@ class CaptureReader:
                 else:
                     found.add(below)
 
-    def _differing(
-        self, before: bytes, after: bytes
-    ) -> Iterator[tuple[bytes, _Item | None, _Item | None]]:
-        """Yield each path whose tree items differ, with the items."""
-        waiting: list[tuple[bytes, bytes | None, bytes | None]] = [(b"", before, after)]
-        while waiting:
-            prefix, one, other = waiting.pop()
-            if one == other:
-                continue
-            left = self._tree(one) if one else {}
-            right = self._tree(other) if other else {}
-            for name in left.keys() | right.keys():
-                item, counterpart = left.get(name), right.get(name)
-                if item != counterpart:
-                    yield prefix + name, item, counterpart
-                    waiting.append((prefix + name + b"/", _below(item), _below(counterpart)))
-
-    def _state_at(
-        self, capture: Capture, path: bytes, trees: dict[bytes, _Items]
-    ) -> FileState | None:
-        """Look one path up; *trees* holds the trees read for paths before it."""
-        item: _Item | None = (FOLDER_MODE, capture.tree)
-        for name in path.split(b"/"):
-            tree = _below(item)
-            if tree is None:
-                item = None  # a file or nothing stands above: nothing can be below it
-                break
-            if tree not in trees:
-                trees[tree] = self._tree(tree)
-            item = trees[tree].get(name)
-        return _state_of(capture.record, path, item)
-
-    def _tree(self, oid: bytes) -> _Items:
+    def _tree(self, oid: bytes) -> Page:
         try:
             items = {
                 name: (mode, item)
@@ -248,7 +191,7 @@ class CaptureReader:
             }
         except MalformedObjectError as error:
             raise _damaged(oid) from error
-        if any(mode not in _KINDS for mode, _ in items.values()):
+        if any(mode not in KINDS for mode, _ in items.values()):
             raise _damaged(oid)
         return items
 
@@ -271,25 +214,5 @@ def _damaged(oid: bytes) -> DamagedSnapshotError:
     )
 
 
-def _state_of(record: Record, path: bytes, item: _Item | None) -> FileState | None:
-    if item is not None:
-        return _state(record, path, *item)
-    mode = record.bare.get(path)
-    return None if mode is None else FileState(Kind.FOLDER, mode, b"")
-
-
-def _state(record: Record, path: bytes, mode: bytes, oid: bytes) -> FileState:
-    kind = _KINDS[mode]
-    if kind is Kind.LINK:
-        return FileState(kind, 0, oid)
-    return FileState(kind, record.mode_of(path, mode), b"" if kind is Kind.FOLDER else oid)
-
-
-def _below(item: _Item | None) -> bytes | None:
+def _below(item: Item | None) -> bytes | None:
     return item[1] if item is not None and item[0] == FOLDER_MODE else None
-
-
-def _unequal(one: Mapping[bytes, int], other: Mapping[bytes, int]) -> Iterator[bytes]:
-    for path in one.keys() | other.keys():
-        if one.get(path) != other.get(path):
-            yield path

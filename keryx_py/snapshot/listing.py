@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -66,10 +67,32 @@ class FileChange:
     after: FileState | None
 
 
+class QuickListing(Mapping[bytes, FileState]):
+    """A listing that answers some questions without going through all its paths."""
+
+    @abstractmethod
+    def changes_to(self, after: Listing) -> tuple[FileChange, ...] | None:
+        """List what differs in *after*, in path order; None when there is no quicker way."""
+
+    @abstractmethod
+    def count_contents(self) -> int:
+        """Count the files and links."""
+
+
 def differences(before: Listing, after: Listing) -> tuple[FileChange, ...]:
-    """List the paths whose states differ between *before* and *after*, in path order."""
+    """List the paths whose states differ between *before* and *after*, in path order.
+
+    Listings read from captures may have to read more for it: raises DamagedSnapshotError.
+    """
     if before is after:
         return ()
+    quick = before.changes_to(after) if isinstance(before, QuickListing) else None
+    return compare_all(before, after) if quick is None else quick
+
+
+def compare_all(before: Listing, after: Listing) -> tuple[FileChange, ...]:
+    """List what differs as differences() does, path by path."""
+    before, after = in_memory(before), in_memory(after)
     changed = [
         FileChange(path, state, after.get(path))
         for path, state in before.items()
@@ -79,3 +102,15 @@ def differences(before: Listing, after: Listing) -> tuple[FileChange, ...]:
         FileChange(path, None, state) for path, state in after.items() if path not in before
     ]
     return tuple(sorted(changed, key=lambda change: change.path))
+
+
+def in_memory(listing: Listing) -> Listing:
+    """Read a *listing* whole, for those who look every path up. Raises DamagedSnapshotError."""
+    return listing if isinstance(listing, dict) else dict(listing.items())
+
+
+def count_contents(listing: Listing) -> int:
+    """Count the files and links in *listing*."""
+    if isinstance(listing, QuickListing):
+        return listing.count_contents()
+    return sum(1 for state in listing.values() if state.kind is not Kind.FOLDER)

@@ -23,7 +23,6 @@ from keryx_py.snapshot.frame import Known
 from keryx_py.snapshot.listing import FileChange, TreeState
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.packs import PackWriter
-from keryx_py.snapshot.record import make_record
 from keryx_py.snapshot.room import Limits, Room
 from keryx_py.snapshot.roots import RootRefusedError, check_root
 from keryx_py.snapshot.scan import Scan
@@ -152,7 +151,7 @@ class SnapshotStore:
             capturing.read(root, scan, OnlyNamed())
             build_trees(scan.root, NOT_KEPT, _always, _name_tree)
         self._remember(scan)
-        return tree_state(scan.root)
+        return tree_state(scan.root)[0]
 
     def take(
         self,
@@ -172,8 +171,7 @@ class SnapshotStore:
         capturing = Capturing(self._place, frozenset(also), progress)
         with told_as_snapshot_errors("the snapshot cannot be taken"), capturing.opened() as root:
             with self._stored(capturing, root) as stored:
-                state = tree_state(stored.scan.root)
-                record = make_record(state, stored.scan.root)
+                state, record = tree_state(stored.scan.root)
                 commit = put_capture(
                     stored.keeper.keep_object, stored.tree, record, _title(key), taken_at
                 )
@@ -284,7 +282,10 @@ class SnapshotStore:
         return frozenset(self._commits())
 
     def load(self, key: SnapshotKey) -> TreeState:
-        """Read a capture's trees and record. Raises DamagedSnapshotError, or KeyError for none."""
+        """Read a capture's record; its listing is read as it is asked for.
+
+        Raises DamagedSnapshotError, as the listing may later, or KeyError for none.
+        """
         reader = self._reader()
         return reader.state(reader.capture(self._commit_of(key)))
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,9 +15,11 @@ from keryx_py.snapshot.deflate import fastest_deflate
 from keryx_py.snapshot.descent import Identity
 from keryx_py.snapshot.failures import SnapshotError
 from keryx_py.snapshot.frame import Known
-from keryx_py.snapshot.listing import FileState, Kind, Skipped, TreeState
+from keryx_py.snapshot.layered import Layered, WalkedPages
+from keryx_py.snapshot.listing import Skipped, TreeState
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.packs import PackedEntry, PackWriter, pack_entry
+from keryx_py.snapshot.record import Record, make_record
 from keryx_py.snapshot.room import Limits, Room
 from keryx_py.snapshot.roots import identities, open_root
 from keryx_py.snapshot.ruling import RulesUnreadableError
@@ -154,8 +155,8 @@ class Packing:
         return self.keep_object(ObjectKind.TREE, data)
 
 
-def tree_state(root: Folder) -> TreeState:
-    """Turn what a walk found into a value."""
+def tree_state(root: Folder) -> tuple[TreeState, Record]:
+    """Turn what a walk found, its trees built, into a value, and into what git does not hold."""
     ignored: set[bytes] = set()
     skipped: list[Skipped] = []
     rules: dict[bytes, bytes] = {}
@@ -168,7 +169,11 @@ def tree_state(root: Folder) -> TreeState:
         if folder.text is not None:
             rules[folder.path] = folder.text
     skipped.sort(key=lambda item: item.path)
-    return TreeState(_listing(root), frozenset(ignored), tuple(skipped), rules)
+    around = TreeState({}, frozenset(ignored), tuple(skipped), rules)
+    record = make_record(around, root)
+    assert root.tree is not None
+    listing = Layered(root.tree, record, WalkedPages(root))
+    return replace(around, listing=listing), record
 
 
 def _noted(root: Folder) -> Iterator[Folder]:
@@ -179,15 +184,3 @@ def _noted(root: Folder) -> Iterator[Folder]:
         if folder.totals is not None and folder.totals.has_notes:
             yield folder
             waiting.extend(folder.folders.values())
-
-
-def _listing(root: Folder) -> dict[bytes, FileState]:
-    listing = {}
-    for folder in root.below():
-        if folder is not root:
-            listing[folder.path] = FileState(Kind.FOLDER, folder.mode, b"")
-        for name, mode, oid in folder.items():
-            kind = Kind.LINK if stat.S_ISLNK(mode) else Kind.FILE
-            bits = 0 if kind is Kind.LINK else stat.S_IMODE(mode)
-            listing[folder.prefix + name] = FileState(kind, bits, oid)
-    return listing

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from keryx_py.rewind.plan import Way
 from keryx_py.rewind.rewinder import RefusedError, Rewinder, StalePlanError
 from keryx_py.session.archive import Mode, RunEntry, SnapshotOutcome
 from keryx_py.session.sessions import LeaseLostError
+from keryx_py.snapshot.packs import read_index
 from keryx_py.snapshot.store import SnapshotKey
 from tests.rewind.play import Project
 
@@ -141,6 +144,54 @@ def test_a_damaged_snapshot_is_found_before_the_first_write(project: Project) ->
         project.rewinder().apply(plan)
 
     assert project.look() == look
+
+
+def spoil_folder(project: Project, turn: int, folder: str) -> None:
+    """Turn a bit in the git tree that holds *folder* as it was before *turn*."""
+    shadow = project.session.folder / "shadow.git"
+    name = f"refs/keryx/{turn}/before:{folder}"
+    said = subprocess.run(
+        ["git", "--git-dir", shadow, "rev-parse", name], check=True, capture_output=True
+    )
+    oid = bytes.fromhex(said.stdout.decode())
+    for index in map(read_index, (shadow / "objects" / "pack").glob("*.idx")):
+        if oid in set(index.oids()):
+            start, end = index.spans()[oid]
+            data = bytearray(index.pack.read_bytes())
+            data[(start + end) // 2] ^= 0x10
+            index.pack.unlink()
+            index.pack.write_bytes(data)
+    project.store = project.open_store()
+
+
+@pytest.mark.damaged_store
+@pytest.mark.parametrize("way", [Way.PLAIN, Way.KEEP, Way.ONLY])
+def test_a_damaged_folder_that_is_needed_is_named_in_the_preview(
+    project: Project, way: Way
+) -> None:
+    project.write("d/f", "1\n")
+    turn = project.turn(lambda: project.write("d/f", "2\n"))
+    spoil_folder(project, turn, "d")
+
+    said = refuse(project, lambda it: it.plan(turn, Mode.FILES, way=way))
+
+    assert f"the snapshot of point {turn} is damaged" in said
+    said = refuse(project, lambda it: it.diff_points(turn))
+    assert "damaged" in said
+
+
+@pytest.mark.damaged_store
+def test_a_damaged_folder_that_only_a_name_asks_for_is_a_refusal_too(project: Project) -> None:
+    project.write("d/f", "1\n")
+    project.write("g", "1\n")
+    turn = project.turn(lambda: project.write("g", "2\n"))
+    spoil_folder(project, turn, "d")
+
+    said = refuse(project, lambda it: it.plan(turn, Mode.FILES, [b"d/none"]))
+
+    assert "damaged" in said
+    # What is the same now need not be read.
+    assert project.rewind(turn).done == (b"g",)
 
 
 def test_without_a_store_only_history_can_go(project: Project) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from keryx_py.snapshot.listing import TreeState, differences
+from keryx_py.snapshot.listing import TreeState, compare_all, differences
 from keryx_py.snapshot.store import SnapshotKey, SnapshotStore
 from tests.snapshot.ground import Picture, Project, git, picture
 
@@ -103,7 +103,10 @@ def test_every_capture_of_a_changing_tree_is_exact(
 
     for turn in range(1, len(states)):
         found = store.changes(SnapshotKey(turn - 1), SnapshotKey(turn))
-        assert found == differences(states[turn - 1].listing, states[turn].listing)
+        before, after = states[turn - 1].listing, states[turn].listing
+        assert found == differences(before, after) == compare_all(before, after)
+        stored = store.load(SnapshotKey(turn - 1)).listing
+        assert differences(stored, after) == differences(before, after)
     git(project.shadow, "fsck", "--strict", "--full")
 
 
