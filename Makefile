@@ -3,10 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PLOTTING := $(VENV)/.plotting
+RESULTS := benchmarks/results
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check bench bench-quick soak fix clean
+.PHONY: help run demo test check bench bench-quick bench-readme soak fix clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -39,11 +41,19 @@ check: $(READY) ## Lint, formatting, types, tests
 soak: $(READY) ## The long tests
 	$(BIN)/python -m pytest -q -m soak $(ARGS)
 
-bench: $(READY) ## Time snapshots side by side with git, 3,000 to 100,000 files
-	$(BIN)/python -m benchmarks.snapshots --files 3000 30000 100000 $(ARGS)
+$(PLOTTING): $(READY)
+	@$(BIN)/python -m pip --quiet --disable-pip-version-check install --editable '.[bench]'
+	@touch $@
+
+bench: $(PLOTTING) ## Measure keryx side by side with git, 3,000 to 100,000 files
+	$(BIN)/python -m benchmarks.snapshots --files 3000 30000 100000 \
+	  --json $(RESULTS).json --plot $(RESULTS).png $(ARGS)
 
 bench-quick: $(READY) ## The same with 3,000 files
-	$(BIN)/python -m benchmarks.snapshots --files 3000 $(ARGS)
+	$(BIN)/python -m benchmarks.snapshots --files 3000 --runs 2 $(ARGS)
+
+bench-readme: $(READY) ## Put what the last make bench found into the README
+	$(BIN)/python -m benchmarks.readme $(RESULTS).json
 
 fix: $(READY) ## Mend what lint and formatting can mend by themselves
 	$(BIN)/ruff check --fix .

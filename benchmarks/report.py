@@ -1,142 +1,114 @@
-"""Times of all runs → medians, ratios and goals, as values, a table, JSON or a plot."""
+"""Results as tables on the screen and as JSON, and JSON as results again."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from importlib import import_module
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from statistics import median
 
 from rich.box import SIMPLE
 from rich.table import Table
 
-from benchmarks.sides import CHANGED_FILES, SideTimes
+from benchmarks.rows import BYTES, SECONDS, Results, Row, SizeReport, Spread
 
-FIRST = "first snapshot"
-UNCHANGED = "later, nothing changed"
-CHANGED = f"later, {CHANGED_FILES} files changed"
-RESUMED = "later, another process"
-LOOK = "look for a preview"
-DISK = "on disk"
-_MANY = 100_000
-_GOALS = {
-    (FIRST, _MANY): 0.3,
-    (UNCHANGED, _MANY): 1.5,
-    (CHANGED, _MANY): 1.5,
-    (UNCHANGED, 3_000): 1.0,
-    (CHANGED, 3_000): 1.0,
-    (LOOK, _MANY): 1.5,
-    (DISK, _MANY): 0.8,
+GROWTH, PROGRAM = "growth", "program"
+"""What a row is of in JSON, where it is not of one size."""
+_COLUMNS = ("", "against", "the other", "keryx", "least – most", "ratio", "goal", "met")
+_TEXT_COLUMNS = frozenset({"", "against"})
+_SCALES = {
+    BYTES: ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+    SECONDS: ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One thing measured, on both sides: medians, in seconds or bytes."""
-
-    what: str
-    against: str
-    """What keryx is held against: git, or keryx's own later snapshot with nothing changed."""
-    unit: str
-    other: float
-    keryx: float
-    ratio: float
-    goal: float | None
-    """The highest ratio that was aimed at; None when none was set for this size."""
-
-
-@dataclass(frozen=True, slots=True)
-class SizeReport:
-    """What came out for one work tree."""
-
-    files: int
-    folders: int
-    content_bytes: int
-    runs: int
-    peak_bytes: int
-    """The memory that keryx's process took at most, interpreter and libraries included."""
-    rows: tuple[Row, ...]
-
-
-def make_rows(files: int, git: Sequence[SideTimes], keryx: Sequence[SideTimes]) -> tuple[Row, ...]:
-    """Hold the medians of all runs against each other."""
-
-    def row(what: str, unit: str, of: Callable[[SideTimes], Iterable[float]]) -> Row:
-        return _row(what, "git", unit, _median(git, of), _median(keryx, of), files)
-
-    later_git = _median(git, lambda times: times.unchanged)
-    later_keryx = _median(keryx, lambda times: times.unchanged)
-    resumed = _median(keryx, lambda times: [times.resumed])
-    look = _median(keryx, lambda times: times.looks)
-    return (
-        row(FIRST, "s", lambda times: [times.first]),
-        row(UNCHANGED, "s", lambda times: times.unchanged),
-        row(CHANGED, "s", lambda times: times.changed),
-        _row(RESUMED, "git", "s", later_git, resumed, files),
-        _row(LOOK, "later", "s", later_keryx, look, files),
-        row(DISK, "B", lambda times: [times.disk_bytes]),
-    )
-
-
-def _median(runs: Sequence[SideTimes], of: Callable[[SideTimes], Iterable[float]]) -> float:
-    return median(value for times in runs for value in of(times))
-
-
-def _row(what: str, against: str, unit: str, other: float, keryx: float, files: int) -> Row:
-    return Row(what, against, unit, other, keryx, keryx / other, _GOALS.get((what, files)))
-
-
-def make_heading(report: SizeReport) -> str:
+def make_heading(size: SizeReport) -> str:
     """Say in one line what was measured."""
-    runs = "run" if report.runs == 1 else "runs"
+    runs = "run" if size.runs == 1 else "runs"
+    content = show_value(size.content_bytes, BYTES)
     return (
-        f"{report.files:,} files in {report.folders:,} folders, {_bytes(report.content_bytes)}; "
-        f"medians of {report.runs} {runs}; keryx's process took up to {_bytes(report.peak_bytes)}"
+        f"{size.files:,} files in {size.folders:,} folders, {content}; "
+        f"medians of {size.runs} {runs}"
     )
 
 
-def make_table(report: SizeReport) -> Table:
-    """Draw one size; a goal that was missed has a mark."""
+def make_table(rows: Sequence[Row]) -> Table:
+    """Draw *rows*; a goal is said to be met or missed where there is one."""
     table = Table(box=SIMPLE)
-    for name in ("", "against", "the other", "keryx", "ratio", "goal"):
-        is_text = name in ("", "against")
-        table.add_column(name, justify="left" if is_text else "right", no_wrap=True)
-    for row in report.rows:
-        show = _bytes if row.unit == "B" else _milliseconds
-        goal = "" if row.goal is None else f"{row.goal:.1f}"
-        missed = row.goal is not None and row.ratio > row.goal
-        ratio = f"{row.ratio:.2f}" + (" !" if missed else "")
-        table.add_row(row.what, row.against, show(row.other), show(row.keryx), ratio, goal)
+    for name in _COLUMNS:
+        table.add_column(name, justify="left" if name in _TEXT_COLUMNS else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            row.what,
+            row.against,
+            "" if row.other is None else show_value(row.other.median, row.unit),
+            show_value(row.keryx.median, row.unit),
+            f"{show_value(row.keryx.least, row.unit)} – {show_value(row.keryx.most, row.unit)}",
+            "" if row.ratio is None else f"{row.ratio:.2f}",
+            show_goal(row),
+            "" if row.met is None else ("yes" if row.met else "MISSED"),
+        )
     return table
 
 
-def write_json(path: Path, reports: Sequence[SizeReport], machine: dict[str, str]) -> None:
-    """Keep everything in *path*."""
-    content = {"machine": machine, "sizes": [asdict(report) for report in reports]}
-    path.write_text(json.dumps(content, indent=2) + "\n")
+def show_goal(row: Row) -> str:
+    """Write a row's goal; empty when it has none."""
+    if row.goal is None:
+        return ""
+    return show_value(row.goal, row.unit) if row.ratio is None else f"{row.goal:g}"
 
 
-def write_plot(path: Path, reports: Sequence[SizeReport]) -> None:
-    """Draw the ratios over the sizes into *path*. Raises ImportError without matplotlib."""
-    matplotlib = import_module("matplotlib")
-    matplotlib.use("Agg")
-    pyplot = import_module("matplotlib.pyplot")
-    figure, axes = pyplot.subplots(figsize=(8, 5))
-    sizes = [report.files for report in reports]
-    for index, first in enumerate(reports[0].rows):
-        ratios = [report.rows[index].ratio for report in reports]
-        axes.plot(sizes, ratios, marker="o", label=f"{first.what} (against {first.against})")
-    axes.axhline(1.0, color="grey", linewidth=0.8)
-    axes.set(xscale="log", xlabel="files", ylabel="ratio, lower is better", ylim=(0, None))
-    axes.legend()
-    figure.savefig(path)
+def show_value(value: float, unit: str) -> str:
+    """Write seconds or bytes with three digits that count, as people say them."""
+    scales = _SCALES[unit]
+    size, name = next((scale for scale in scales if value >= scale[0]), scales[-1])
+    return f"{_three_digits(value / size)} {name}"
 
 
-def _milliseconds(seconds: float) -> str:
-    return f"{seconds * 1000:,.0f} ms"
+def _three_digits(value: float) -> str:
+    places = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
+    return f"{value:,.{places}f}"
 
 
-def _bytes(count: float) -> str:
-    return f"{count / 1e6:,.1f} MB"
+def write_json(path: Path, results: Results) -> None:
+    """Keep everything in *path*: what was measured, and then all rows in one flat list."""
+    groups = {**{str(size.files): size.rows for size in results.sizes}}
+    groups |= {GROWTH: results.growth, PROGRAM: results.program}
+    sizes = [asdict(size) for size in results.sizes]
+    for size in sizes:
+        del size["rows"]
+    content = {
+        "taken_at": results.taken_at,
+        "machine": dict(results.machine),
+        "sizes": sizes,
+        "rows": [{"of": of, **asdict(row)} for of, rows in groups.items() for row in rows],
+    }
+    path.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+
+
+def read_json(path: Path) -> Results:
+    """Read what write_json() kept. Raises OSError; ValueError or KeyError for anything else."""
+    content = json.loads(path.read_text("utf-8"))
+    rows = [
+        (
+            kept["of"],
+            Row(
+                kept["what"],
+                kept["against"],
+                kept["unit"],
+                None if kept["other"] is None else Spread(**kept["other"]),
+                Spread(**kept["keryx"]),
+                kept["ratio"],
+                kept["goal"],
+                kept["met"],
+            ),
+        )
+        for kept in content["rows"]
+    ]
+
+    def group(of: str) -> tuple[Row, ...]:
+        return tuple(row for whose, row in rows if whose == of)
+
+    sizes = tuple(SizeReport(**size, rows=group(str(size["files"]))) for size in content["sizes"])
+    machine = content["machine"]
+    return Results(content["taken_at"], machine, sizes, group(GROWTH), group(PROGRAM))

@@ -6,6 +6,11 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
+CHANGED_FILES = 10
+"""How many files change before a later snapshot."""
+REPEATS = 3
+"""How often a run measures what can be measured again."""
+_RESTORED_SHARE = 20
 _POOL_BYTES = 1 << 23
 _WORDS = 4000
 _LONGEST_FILE = 4 * 2**20
@@ -51,6 +56,18 @@ def change_files(tree: WorkTreeMade, count: int, mark: str) -> None:
     for path in tree.files[step - 1 :: step][:count]:
         with path.open("ab") as file:
             file.write(b"changed: %s\n" % mark.encode())
+
+
+def change_random_files(tree: WorkTreeMade, count: int, rng: random.Random) -> None:
+    """Add a line to *count* files, others each time."""
+    for path in rng.sample(tree.files, min(count, len(tree.files))):
+        with path.open("ab") as file:
+            file.write(b"changed: %d\n" % rng.getrandbits(64))
+
+
+def restored_files(tree: WorkTreeMade) -> int:
+    """How many files are changed before a restore: 5,000 of 100,000."""
+    return max(1, len(tree.files) // _RESTORED_SHARE)
 
 
 def _make_folders(root: Path, count: int, rng: random.Random) -> list[Path]:
