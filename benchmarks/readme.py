@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -70,11 +71,12 @@ def _circumstances(results: Results, sizes: Sequence[SizeReport]) -> str:
     machine = results.machine
     runs = max((size.runs for size in sizes), default=0)
     run = "1 run" if runs == 1 else f"{runs} runs"
-    return (
+    said = (
         f"Measured on {results.taken_at}: {machine['system']}, {machine['cores']} cores, "
         f"Python {machine['python']}, git {machine['git']}; medians of {run}. A cell holds keryx's "
         "value, what it is held against, and the ratio; less is better."
     )
+    return textwrap.fill(said, 100, break_on_hyphens=False)
 
 
 def _head(sizes: Sequence[SizeReport]) -> tuple[str, str]:

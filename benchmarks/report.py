@@ -14,7 +14,17 @@ from benchmarks.rows import BYTES, SECONDS, Results, Row, SizeReport, Spread
 
 GROWTH, PROGRAM = "growth", "program"
 """What a row is of in JSON, where it is not of one size."""
-_COLUMNS = ("", "against", "the other", "keryx", "least – most", "ratio", "goal", "met")
+_COLUMNS = (
+    "",
+    "against",
+    "the other",
+    "least – most",
+    "keryx",
+    "least – most",
+    "ratio",
+    "goal",
+    "met",
+)
 _TEXT_COLUMNS = frozenset({"", "against"})
 _SCALES = {
     BYTES: ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
@@ -41,14 +51,18 @@ def make_table(rows: Sequence[Row]) -> Table:
         table.add_row(
             row.what,
             row.against,
-            "" if row.other is None else show_value(row.other.median, row.unit),
-            show_value(row.keryx.median, row.unit),
-            f"{show_value(row.keryx.least, row.unit)} – {show_value(row.keryx.most, row.unit)}",
+            *(("", "") if row.other is None else _show_spread(row.other, row.unit)),
+            *_show_spread(row.keryx, row.unit),
             "" if row.ratio is None else f"{row.ratio:.2f}",
             show_goal(row),
             "" if row.met is None else ("yes" if row.met else "MISSED"),
         )
     return table
+
+
+def _show_spread(spread: Spread, unit: str) -> tuple[str, str]:
+    least, most = (show_value(value, unit) for value in (spread.least, spread.most))
+    return show_value(spread.median, unit), f"{least} – {most}"
 
 
 def show_goal(row: Row) -> str:

@@ -33,7 +33,7 @@ from benchmarks.trees import WorkTreeMade, make_tree
 from benchmarks.upkeep import measure_disk, measure_memory
 
 _SEED = 20
-_WIDTH = 160
+_WIDTH = 180
 """As wide as the tables are: a figure that was cut is none."""
 _NO_GIT = "the benchmark needs git, which keryx is held against: it is not installed\n"
 
