@@ -13,6 +13,11 @@ _TRIES = 3
 TICK = 10**9 // 20
 """How far apart two changes may lie and bear the same time, in nanoseconds: a wide guess."""
 _OUR_OWN_TROUBLE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+_NOT_FOR_US = frozenset(
+    {errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.ETXTBSY, errno.EBUSY}
+    | {errno.EAGAIN, errno.EOPNOTSUPP, getattr(errno, "ENOKEY", errno.EACCES)}
+)
+"""What a sound disk says of a thing that is not to be read: closed, locked, or of another kind."""
 
 
 class NotReadError(Exception):
@@ -30,6 +35,20 @@ class Content:
 def is_our_own(error: OSError) -> bool:
     """Whether *error* speaks of this process (too many open files), not of the file asked for."""
     return error.errno in _OUR_OWN_TROUBLE
+
+
+def is_unreadable(error: OSError) -> bool:
+    """Whether *error* means that what stands there is not for this person to read.
+
+    Any other, such as a disk that fails, says nothing of the thing itself: a snapshot that left
+    it out would be incomplete.
+    """
+    return error.errno in _NOT_FOR_US
+
+
+def said_of(path: bytes, error: OSError) -> OSError:
+    """Make of *error* one that names *path*, from the root on."""
+    return OSError(error.errno, error.strerror or str(error), os.fsdecode(path))
 
 
 def kind_reason(mode: int) -> str:
@@ -57,6 +76,7 @@ def read_content(name: str | bytes, folder: int, limit: int | None) -> Content:
 
     Raises FileNotFoundError when nothing is there, NotReadError when it is not held: unreadable,
     larger than *limit* bytes, of a kind that is never held, or changing during each of three reads.
+    Raises OSError when the disk, or this process, cannot read what may be read.
     """
     for _ in range(_TRIES):
         try:
@@ -98,15 +118,19 @@ def _try_other(name: str | bytes, folder: int, error: OSError) -> Content | None
     if stat.S_ISLNK(status.st_mode):
         try:
             return Content(status, os.readlink(os.fsencode(name), dir_fd=folder))
-        except FileNotFoundError:
+        except OSError as read:
+            if read.errno == errno.EINVAL:
+                return None  # no link any more
             raise
-        except OSError:
-            return None
     if stat.S_ISDIR(status.st_mode):
         return None
     if not stat.S_ISREG(status.st_mode):
         raise NotReadError(kind_reason(status.st_mode)) from error
-    raise NotReadError("unreadable") from error
+    if error.errno == errno.ESTALE:
+        return None  # another file by now
+    if is_unreadable(error):
+        raise NotReadError("unreadable") from error
+    raise said_of(os.fsencode(name), error) from error
 
 
 def _read_all(descriptor: int, size: int) -> bytes:

@@ -7,7 +7,7 @@ import stat
 from dataclasses import dataclass
 
 from keryx_py.snapshot.ignore import FolderRules
-from keryx_py.snapshot.reading import NotReadError, read_content
+from keryx_py.snapshot.reading import NotReadError, read_content, said_of
 
 RULES_NAME = b".gitignore"
 
@@ -50,3 +50,5 @@ def read_rules(descriptor: int, prefix: bytes, mode: int) -> bytes | None:
         return None
     except NotReadError as error:
         raise RulesUnreadableError(os.fsdecode(prefix + RULES_NAME)) from error
+    except OSError as error:
+        raise said_of(prefix + RULES_NAME, error) from error

@@ -17,7 +17,13 @@ from dataclasses import dataclass, field
 from keryx_py.snapshot.descent import Descent, Identity
 from keryx_py.snapshot.frame import Before, Frame, Known
 from keryx_py.snapshot.objects import ID_BYTES
-from keryx_py.snapshot.reading import is_our_own, kind_reason, size_reason
+from keryx_py.snapshot.reading import (
+    is_our_own,
+    is_unreadable,
+    kind_reason,
+    said_of,
+    size_reason,
+)
 from keryx_py.snapshot.ruling import RULES_NAME, Rulings, read_rules
 from keryx_py.snapshot.scout import Scout, is_worth_it, list_parts
 from keryx_py.snapshot.seen import Folder, row_to_trust
@@ -183,7 +189,9 @@ class Walk:
                 frame = self._list_narrow(above, path, status)
             else:
                 frame = self._list(above, path, status, known)
-        except PermissionError:
+        except OSError as error:
+            if not is_unreadable(error):
+                raise said_of(path, error) from error
             above.refused[name] = "unreadable"  # it may be listed, but not looked into
             self._leave()
             return None
@@ -211,7 +219,7 @@ class Walk:
         return True
 
     def _not_entered(self, above: Frame, name: bytes, error: OSError) -> None:
-        """Say what came of a subfolder that could not be opened."""
+        """Say what came of a subfolder that could not be opened. Raises OSError."""
         if is_our_own(error):
             raise error
         try:
@@ -219,14 +227,19 @@ class Walk:
         except FileNotFoundError:
             above.own().distrust(name)
             return
-        except OSError:
+        except OSError as asked:
+            error = asked
+        else:
+            if not stat.S_ISDIR(status.st_mode):
+                index = above.own().distrust(name)
+                self._sort_out(above, index, name, status.st_mode, status.st_size)
+                return
+        if is_unreadable(error):
             above.refused[name] = "unreadable"
-            return
-        if stat.S_ISDIR(status.st_mode):
-            above.refused[name] = "unreadable"
-            return
-        index = above.own().distrust(name)
-        self._sort_out(above, index, name, status.st_mode, status.st_size)
+        elif isinstance(error, FileNotFoundError | NotADirectoryError):
+            above.refused[name] = "being written"  # something else stood there in between
+        else:
+            raise said_of(above.folder.prefix + name, error) from error
 
     def _list(
         self, above: Frame | None, path: bytes, status: os.stat_result, known: Folder | None
