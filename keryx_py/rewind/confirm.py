@@ -101,6 +101,7 @@ class _Confirmed:
         self._check_target()
         undo, held = self._take_undo_point()
         steps, left = steps_from(self._files.changes, held)
+        root_mode = self._check_root()
         restore = Restore(
             undo=undo,
             to=self._plan.point.number,
@@ -110,8 +111,9 @@ class _Confirmed:
             steps=(*steps, *_looked_after(steps, held)),
             left=left,
             made=self._files.made,
+            mark=self._tree.mark,
+            root_mode=root_mode,
         )
-        self._check_root()
         with held_interrupts() as interrupts:
             try:
                 write_journal(self._session.folder, restore)
@@ -128,10 +130,11 @@ class _Confirmed:
             raise RefusedError(f"the snapshot is damaged: {error}; nothing was changed") from error
         self._check_root()
 
-    def _check_root(self) -> None:
+    def _check_root(self) -> int:
+        """Return the root's mode. Raises RefusedError unless it stands and can be changed."""
         root = self._session.root
         try:
-            self._tree.check_root()
+            mode = self._tree.root_mode()
             read_only = bool(os.statvfs(root).f_flag & os.ST_RDONLY)
             stranger = root.stat().st_uid != os.geteuid() and not os.access(root, os.W_OK)
         except WorkTreeError as error:
@@ -141,6 +144,7 @@ class _Confirmed:
             raise RefusedError(f"the project's folder cannot be used: {why}") from error
         if read_only or stranger:
             raise RefusedError("the project's folder is read-only; nothing was changed")
+        return mode
 
     def _take_undo_point(self) -> tuple[int, TreeState]:
         number = next_number(self._session.entries)

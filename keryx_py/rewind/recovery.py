@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from keryx_py.rewind.apply import Found, Step, carry_out, compare, reversed_steps
+from keryx_py.rewind.apply import Found, Outcome, Step, carry_out, compare, reversed_steps
 from keryx_py.rewind.confirm import paths_done, reading, record
 from keryx_py.rewind.restore_journal import (
     JournalError,
@@ -51,7 +51,7 @@ def recover(session: Session, store: SnapshotStore | None, now: Callable[[], flo
         return f"{what} was cut short; it is finished at the next start that can restore files"
     keeping = Keeping(session, store, 0, now)
     try:
-        tree = WorkTree(session.root)
+        tree = WorkTree(session.root, restore.mark)
         return f"{what} was cut short: " + _Recovery(keeping, restore, tree).run()
     except (WorkTreeError, SessionError) as error:
         return f"{what} was cut short and is not finished: {error}; the next start tries again"
@@ -65,6 +65,8 @@ class _Recovery:
         self._restore = restore
         self._tree = tree
         self._read = reading(restore, self._store)
+        self._left: list[Skipped] = []
+        """What was half written and cannot be removed."""
 
     def run(self) -> str:
         if self._is_recorded():
@@ -79,10 +81,13 @@ class _Recovery:
             if not self._stands(step, Found.OLD)
         ):
             return self._take_back()
+        # What needs no content can be done all the same: folders that were left open are closed.
+        self._carry_out(step for step in self._restore.steps if step.old == step.new)
         set_journal_aside(self._session.folder)
         return (
             "its snapshots are damaged, so it can neither be finished nor taken back; "
             f"what undo point {self._restore.undo} still holds can be seen with /diff"
+            f"{self._named()}"
         )
 
     def _is_recorded(self) -> bool:
@@ -95,7 +100,7 @@ class _Recovery:
         folders = {step.path.rpartition(b"/")[0] for step in self._restore.steps}
         for folder in sorted(folders):
             try:
-                self._tree.remove_leftovers(folder)
+                self._left += self._tree.remove_leftovers(folder)
             except WorkTreeError:
                 # A folder that is gone or closed holds none that could be removed.
                 continue
@@ -115,9 +120,21 @@ class _Recovery:
             return False
         return True
 
+    def _carry_out(self, steps: Iterable[Step]) -> Outcome:
+        """Carry *steps* out; then give the root its mode back, which no step can."""
+        outcome = carry_out(steps, self._tree, self._read, resumed=True)
+        if self._restore.root_mode is None:
+            return outcome
+        try:
+            self._tree.close_root(self._restore.root_mode)
+        except WorkTreeError as error:
+            failed = Skipped(b".", f"its mode stays: {error}")
+            return Outcome(outcome.done, (*outcome.failed, failed))
+        return outcome
+
     def _finish(self) -> str:
         restore = self._restore
-        outcome = carry_out(restore.steps, self._tree, self._read, resumed=True)
+        outcome = self._carry_out(restore.steps)
         done = paths_done(restore, outcome)
         failed = (*outcome.failed, *restore.left)
         # No end capture: what changed since the cut is not known to be the restore's own.
@@ -126,19 +143,19 @@ class _Recovery:
         drop_journal(self._session.folder)
         history = ", the history as well" if moved and restore.mode.cuts_history else ""
         if not failed and moved:
-            return f"it is finished now{history}"
-        return f"it is finished as far as possible; {_named(failed)}"
+            return f"it is finished now{history}{self._named()}"
+        return f"it is finished as far as possible{self._named(failed)}"
 
     def _take_back(self) -> str:
         restore = self._restore
-        steps = reversed_steps(restore.steps)
-        outcome = carry_out(steps, self._tree, self._read, resumed=True)
+        outcome = self._carry_out(reversed_steps(restore.steps))
         self._say_end_is_unknown()
         drop_journal(self._session.folder)
         because = "the snapshot that it needs is damaged"
         if not outcome.failed:
-            return f"it is taken back, because {because}; the history stays"
-        return f"it is taken back as far as possible, because {because}; {_named(outcome.failed)}"
+            return f"it is taken back, because {because}; the history stays{self._named()}"
+        named = self._named(outcome.failed)
+        return f"it is taken back as far as possible, because {because}{named}"
 
     def _say_end_is_unknown(self) -> None:
         at = self._keeping.now()
@@ -146,11 +163,14 @@ class _Recovery:
             CaptureEntry(self._restore.undo, at, taken=False, reason="the restore was cut short")
         )
 
-
-def _named(failed: tuple[Skipped, ...]) -> str:
-    shown = [
-        f"{one.path.decode('utf-8', 'backslashreplace')!r} ({one.reason})"
-        for one in failed[:NAMED_PATHS]
-    ]
-    more = f" and {len(failed) - NAMED_PATHS} more" if len(failed) > NAMED_PATHS else ""
-    return f"left as they are: {', '.join(shown)}{more}"
+    def _named(self, failed: tuple[Skipped, ...] = ()) -> str:
+        """Name what is not as it should be; "" when there is nothing."""
+        named = (*failed, *self._left)
+        if not named:
+            return ""
+        shown = [
+            f"{one.path.decode('utf-8', 'backslashreplace')!r} ({one.reason})"
+            for one in named[:NAMED_PATHS]
+        ]
+        more = f" and {len(named) - NAMED_PATHS} more" if len(named) > NAMED_PATHS else ""
+        return f"; left as they are: {', '.join(shown)}{more}"

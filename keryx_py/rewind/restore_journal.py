@@ -45,6 +45,10 @@ class Restore:
     """The planned paths that were left before the first change, with the reasons."""
     made: Mapping[bytes, bytes] = field(default_factory=dict)
     """The contents that the steps write and no capture holds, by their blob ids."""
+    mark: str = ""
+    """What the names bear that are written beside their places; empty when that is not known."""
+    root_mode: int | None = None
+    """The root's permission bits before the first change; None when they are not known."""
 
 
 def journal_path(folder: Path) -> Path:
@@ -121,6 +125,8 @@ def _encode(restore: Restore) -> Mapping[str, object]:
         "mode": restore.mode.value,
         "cuts": restore.cuts,
         "redoes": restore.redoes,
+        "mark": restore.mark,
+        "root_mode": restore.root_mode,
         "steps": [
             [_text(step.path), _encode_state(step.old), _encode_state(step.new)]
             for step in restore.steps
@@ -135,11 +141,13 @@ def _encode(restore: Restore) -> Mapping[str, object]:
 
 def _decode(record: Mapping[str, object]) -> Restore:
     steps, left, redoes = record["steps"], record["left"], record["redoes"]
-    made = record.get("made", {})
+    made, mark, root_mode = record.get("made", {}), record.get("mark", ""), record.get("root_mode")
     if record["version"] != VERSION or not isinstance(steps, list) or not isinstance(left, list):
         raise ValueError("another format")
     if not isinstance(made, dict):
         raise TypeError("not contents by their ids")
+    if not isinstance(mark, str):
+        raise TypeError("not a mark")
     return Restore(
         undo=_number(record["undo"]),
         to=_number(record["to"]),
@@ -151,6 +159,8 @@ def _decode(record: Mapping[str, object]) -> Restore:
         ),
         left=tuple(Skipped(_bytes(path), str(reason)) for path, reason in left),
         made={bytes.fromhex(oid): base64.b64decode(content) for oid, content in made.items()},
+        mark=mark,
+        root_mode=None if root_mode is None else _number(root_mode),
     )
 
 

@@ -34,6 +34,10 @@ class DamagedSnapshotError(KeryxError):
     """An object that a snapshot needs is missing or does not hold what its id says."""
 
 
+class WorkTreeError(KeryxError):
+    """A path could not be read or changed; the text says why in a few words."""
+
+
 class SizeLimitError(SnapshotError):
     """The new content would take the session over its size limit."""
 

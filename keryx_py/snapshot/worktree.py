@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import errno
 import os
-import re
-import secrets
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from keryx_py.errors import KeryxError
+from keryx_py.snapshot.beside import bears, beside, new_mark, write_new
 from keryx_py.snapshot.descent import OPEN_FOLDER, Identity
-from keryx_py.snapshot.failures import in_words
-from keryx_py.snapshot.listing import FileState, Kind
+from keryx_py.snapshot.failures import WorkTreeError, in_words
+from keryx_py.snapshot.listing import FileState, Kind, Skipped
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.reading import Content, NotReadError, read_content
 
-_TEMPORARY_PREFIX = b".keryx-"
-_TEMPORARY = re.compile(re.escape(_TEMPORARY_PREFIX) + rb"[0-9a-f]{16}")
+__all__ = ["RootReplacedError", "WorkTree", "WorkTreeError"]
+
 _OWNER_ALL = 0o700
 _NOT_EMPTY = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 _NO_FOLDER = frozenset({errno.ENOTDIR, errno.ELOOP})
 _OPEN_PATH = getattr(os, "O_PATH", 0)
-
-
-class WorkTreeError(KeryxError):
-    """A path could not be read or changed; the text says why in a few words."""
 
 
 class RootReplacedError(WorkTreeError):
@@ -41,7 +35,9 @@ class _NotThereError(WorkTreeError):
 class WorkTree:
     """The folder at *root*, held by its device and inode, reached by folder descriptors only."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, mark: str = "") -> None:
+        """What is written beside its place bears *mark*, or one of its own when that is empty."""
+        self.mark = mark or new_mark()
         self._root = root
         with _told():
             self._identity = Identity.of(root.stat())
@@ -86,8 +82,8 @@ class WorkTree:
         """
 
         def write(folder: int, name: bytes) -> None:
-            with _beside(folder, name) as temporary:
-                _write_new(folder, temporary, data, mode, flush=flush)
+            with beside(folder, name, self.mark) as temporary:
+                write_new(folder, temporary, data, mode, flush=flush)
                 os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
 
         self._change(path, write)
@@ -96,7 +92,7 @@ class WorkTree:
         """Put a link at *path*, made beside and renamed into place."""
 
         def write(folder: int, name: bytes) -> None:
-            with _beside(folder, name) as temporary:
+            with beside(folder, name, self.mark) as temporary:
                 os.symlink(target, temporary, dir_fd=folder)
                 os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
 
@@ -148,12 +144,34 @@ class WorkTree:
         self._change(path, remove)
         return went
 
-    def remove_leftovers(self, folder: bytes) -> None:
-        """Remove from *folder* what a killed write left beside its target; b"" is the root."""
+    def remove_leftovers(self, folder: bytes) -> tuple[Skipped, ...]:
+        """Remove from *folder* what a killed write with this mark left there; b"" is the root.
+
+        Nothing else is touched, however it is named. Return what could not be removed.
+        """
+        left: list[Skipped] = []
         with _told(), self._folder(folder) as descriptor:
             for name in map(os.fsencode, os.listdir(descriptor)):
-                if _TEMPORARY.fullmatch(name):
+                if not bears(self.mark, name):
+                    continue
+                try:
                     os.unlink(name, dir_fd=descriptor)
+                except OSError as error:
+                    path = folder + b"/" + name if folder else name
+                    left.append(Skipped(path, f"half written; {in_words(error)}"))
+        return tuple(left)
+
+    def root_mode(self) -> int:
+        """Read the root's permission bits."""
+        with self._opened_root() as root, _told():
+            return stat.S_IMODE(os.fstat(root).st_mode)
+
+    def close_root(self, mode: int) -> None:
+        """Give the root its *mode* back if a killed change left it open; else leave it as it is."""
+        with self._opened_root() as root, _told():
+            now = stat.S_IMODE(os.fstat(root).st_mode)
+            if now != mode and now == mode | _OWNER_ALL:
+                os.fchmod(root, mode)
 
     def flush(self) -> None:
         """Make all that was written safe against a power cut."""
@@ -242,39 +260,6 @@ def _in_the_way(folder: int, name: bytes) -> str:
     return f"a {what} stands in the way"
 
 
-@contextmanager
-def _beside(folder: int, name: bytes) -> Iterator[bytes]:
-    """Yield a free name beside *name*, and see to it that nothing is left there.
-
-    A folder that stands at *name* is refused before anything is made.
-    """
-    with suppress(FileNotFoundError):
-        if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            raise IsADirectoryError(errno.EISDIR, "a folder stands there")
-    temporary = _TEMPORARY_PREFIX + secrets.token_hex(8).encode()
-    try:
-        yield temporary
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary, dir_fd=folder)
-        raise
-
-
-def _write_new(folder: int, name: bytes, data: bytes, mode: int, *, flush: bool) -> None:
-    descriptor = os.open(
-        name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder
-    )
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
-        os.fchmod(descriptor, mode)  # after the content: writing takes set-id bits away
-        if flush:
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _set_mode(folder: int, name: bytes, mode: int) -> None:
     flags = os.O_NOFOLLOW | os.O_CLOEXEC
     try:
@@ -314,4 +299,7 @@ def _writable(folder: int) -> Iterator[bool]:
     try:
         yield True
     finally:
-        _change_mode(folder, mode)
+        try:
+            _change_mode(folder, mode)
+        except OSError as error:
+            raise WorkTreeError(f"its folder stays open to change: {in_words(error)}") from error

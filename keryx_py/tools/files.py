@@ -74,12 +74,24 @@ def put_file(root: ProjectRoot, location: Location, data: bytes) -> None:
             try:
                 _write_new(folder, beside, data, before)
                 os.replace(beside, location.name, src_dir_fd=folder, dst_dir_fd=folder)
-            except BaseException:
-                with suppress(OSError):
-                    os.unlink(beside, dir_fd=folder)
+            except BaseException as error:
+                _clear_away(folder, beside, location, error)
                 raise
     except OSError as error:
         raise refusal(location.shown, error) from error
+
+
+def _clear_away(folder: int, beside: bytes, location: Location, error: BaseException) -> None:
+    """Remove what was written *beside* in vain. Raises ToolError that names it when it stays."""
+    try:
+        os.unlink(beside, dir_fd=folder)
+    except FileNotFoundError:
+        return
+    except OSError:
+        why = str(refusal(location.shown, error)) if isinstance(error, OSError) else "stopped"
+        raise ToolError(
+            f"{why}; what was written of it is left beside it as {beside.decode()}"
+        ) from error
 
 
 def move_entry(root: ProjectRoot, source: Location, target: Location) -> None:

@@ -35,6 +35,8 @@ STEPS = frozenset(
     }
 )
 NOBODY = 65534
+CLOSED_ROOT = 0o555
+"""The root is read-only too: it is opened for the restore and must get this mode back."""
 
 
 class Fuse:
@@ -92,6 +94,7 @@ def prepared(base: Path) -> tuple[Project, Look, Look]:
     project.turn(work)
     after = project.look()
     project.session.close()
+    root.chmod(CLOSED_ROOT)
     return project, before, after
 
 
@@ -118,6 +121,7 @@ def prepared_to_keep(base: Path) -> tuple[Project, Look, Look]:
         wanted[name.encode()] = kind, mode, data + b"mine\n"
     after = project.look()
     project.session.close()
+    root.chmod(CLOSED_ROOT)
     return project, wanted, after
 
 
@@ -166,6 +170,8 @@ def verdict(project: Project, before: Look, after: Look, was_cut_short: bool, sa
             path for path in look.keys() | expected.keys() if look.get(path) != expected.get(path)
         }
         return f"rewound: {rewound}, but {sorted(odd)} differ; said {said!r}"
+    if project.root.stat().st_mode & 0o7777 != CLOSED_ROOT:
+        return f"the root's mode is {project.root.stat().st_mode:o}"
     if is_cut_short(project.session.folder):
         return "the record of the restore is still there"
     return ""
@@ -184,7 +190,7 @@ def one_kill(home: Path, fuse: Fuse, at: int, again: int | None, way: Way) -> tu
     said = recovered(project)
     wrong = verdict(project, before, after, was_cut_short, said)
     project.session.close()
-    for folder in project.root.rglob("*/"):
+    for folder in (project.root, *project.root.rglob("*/")):
         folder.chmod(0o755)
     shutil.rmtree(base)
     return was_killed, wrong

@@ -126,6 +126,8 @@ RESTORE = Restore(
     steps=(Step(b"\xff\n", FILE, None), Step(b"d", None, CLOSED)),
     left=(Skipped(b"x", "a pipe"),),
     made={b"m" * 20: b"\xff merged\n"},
+    mark="0a" * 8,
+    root_mode=0o555,
 )
 
 

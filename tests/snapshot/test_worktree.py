@@ -208,14 +208,36 @@ def test_modes_are_set_on_files_and_folders(root: Path) -> None:
 
 
 def test_what_a_killed_write_left_is_removed_and_nothing_else(root: Path) -> None:
+    """Only what bears the mark goes: a person may name files as another restore would."""
+    mine = [".keryx-notes", ".keryx-" + "0a" * 8, ".keryx-" + "0a" * 8 + ".tmp"]
+    mine += [".keryx-" + "0b" * 8 + "-00000000", "x.keryx-" + "0a" * 8 + "-00000000"]
     (root / "d").mkdir()
-    (root / "d" / (".keryx-" + "0a" * 8)).write_bytes(b"half")
-    (root / "d" / ".keryx-notes").write_bytes(b"mine")
-    (root / "d" / ("x.keryx-" + "0a" * 8)).write_bytes(b"mine")
+    for name in mine:
+        (root / "d" / name).write_bytes(b"mine")
+    (root / "d" / (".keryx-" + "0a" * 8 + "-00000000")).write_bytes(b"half")
 
-    WorkTree(root).remove_leftovers(b"d")
+    left = WorkTree(root, "0a" * 8).remove_leftovers(b"d")
 
-    assert sorted(os.listdir(root / "d")) == [".keryx-notes", "x.keryx-" + "0a" * 8]
+    assert left == ()
+    assert sorted(os.listdir(root / "d")) == sorted(mine)
+
+
+def test_a_leftover_that_cannot_be_removed_is_named(root: Path) -> None:
+    (root / ".keryx-m-1").mkdir()
+
+    left = WorkTree(root, "m").remove_leftovers(b"")
+
+    assert [one.path for one in left] == [b".keryx-m-1"]
+    assert left[0].reason.startswith("half written; ")
+
+
+def test_a_root_that_was_left_open_gets_its_mode_back_and_no_other_does(root: Path) -> None:
+    for now, then in ((0o755, 0o555), (0o750, 0o750), (0o711, 0o711)):
+        root.chmod(now)
+
+        WorkTree(root).close_root(0o555)
+
+        assert stat.S_IMODE(root.stat().st_mode) == then
 
 
 def test_a_file_system_flush_does_no_harm(root: Path) -> None:
