@@ -19,7 +19,7 @@ import pytest
 from keryx_py.messages import Message, Role
 from keryx_py.models.base import Request
 from keryx_py.models.chat_wire import chat_body
-from keryx_py.rewind.points import FilesState
+from keryx_py.rewind.points import MISSING, FilesState
 from keryx_py.session.archive import CompactionEntry, live_turns
 from keryx_py.session.context import join_messages
 from keryx_py.session.sessions import NoSuchSessionError, Sessions
@@ -126,6 +126,8 @@ def check(sitting: Sitting) -> Seen:
     session, store = sitting.project.session, sitting.project.store
     assert store is not None
     listed = sitting.project.rewinder().list_points()
+    # What was let go is said to be pruned before it goes: no snapshot is ever merely missing.
+    assert not [one.point.number for one in listed if MISSING in one.point.reason]
     held = [one.point for one in listed if one.point.files is FilesState.HELD]
     for point in held:
         assert point.key is not None

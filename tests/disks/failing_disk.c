@@ -4,7 +4,7 @@
  *                    something, "room" those that a full disk refuses
  * KERYX_FAULT_PATH   only calls on a path that holds this text
  * KERYX_FAULT_AT     which of them fails, from 1; 0 only counts
- * KERYX_FAULT_ERRNO  as what, a number
+ * KERYX_FAULT_ERRNO  as what, a number; 0: the process is killed there, half-way through a write
  * KERYX_FAULT_LASTS  1: every later one fails too, as on a disk that stays full
  *
  * The variables are read by keryx_fault_arm(); keryx_fault_count() tells how many calls counted.
@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,8 @@ static int refused(const char *call, int fd, const char *name) {
     counted++;
     if (at == 0 || counted < at || (counted > at && !lasts))
         return 0;
+    if (number == 0 && strcmp(call, "write"))
+        raise(SIGKILL);
     errno = number;
     return 1;
 }
@@ -108,8 +111,17 @@ static int refused(const char *call, int fd, const char *name) {
         return refused(call, folder, path) ? -1 : real arguments; \
     }
 
-ON_FD(ssize_t, write, "write", (int fd, const void *data, size_t size), (fd, data, size), int,
-      const void *, size_t)
+ssize_t write(int fd, const void *data, size_t size) {
+    REAL(ssize_t, write, int, const void *, size_t);
+    if (!refused("write", fd, NULL))
+        return real(fd, data, size);
+    if (number == 0) {
+        real(fd, data, size / 2);
+        raise(SIGKILL);
+    }
+    return -1;
+}
+
 ON_FD(ssize_t, writev, "writev", (int fd, const struct iovec *parts, int count),
       (fd, parts, count), int, const struct iovec *, int)
 ON_FD(ssize_t, pwrite, "pwrite", (int fd, const void *data, size_t size, off_t from),

@@ -11,7 +11,9 @@ import ctypes
 import io
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import warnings
@@ -78,6 +80,10 @@ KNOWN = {
 REASONS = ("the disk is full", "no space left", "input/output error", "quota", "read-only")
 SKIPPED = "unreadable)"
 """What is said of a file that a snapshot could not read: it is skipped and named."""
+BESIDE = re.compile(r"(.*/)?\.keryx-[0-9a-f]{16}(\.tmp|-[0-9a-f]{8})")
+"""What a killed write leaves beside its place; a tool's stays and shows in the next preview."""
+RESTORES = re.compile(r"(.*/)?\.keryx-[0-9a-f]{16}-[0-9a-f]{8}")
+"""The same of a restore, which the next start clears away."""
 OFFERED = ("write", "shell", "destructive")
 
 
@@ -87,6 +93,7 @@ class Fault:
 
     calls: str
     number: int
+    """The error's number; 0: the process is killed there, half-way through a write."""
     path: str = "/data/"
     lasts: bool = False
     every: int = 1
@@ -128,15 +135,20 @@ def play(place: Path, fault: Fault, at: int) -> Came:
     """Play one session whose *at*-th call fails, open it again, and look for what is wrong."""
     lay_out(place)
     code, said, counted = sit(place, LINES, fault, at)
-    faults = [*_bad_exit(code, said), *_bad_tree(place)]
-    if at and _tree(place / "P") != _tree(place.parent / "0" / "P-then") and _untold(said):
+    killed = bool(at) and fault.number == 0
+    faults = [*([] if killed and code == -signal.SIGKILL else _bad_exit(code, said))]
+    faults += _bad_tree(place, killed=killed)
+    then = _tree(place / "P")
+    if at and not killed and then != _tree(place.parent / "0" / "P-then") and _untold(said):
         faults.append("the files are not as asked, and nothing says why")
     if at == 0:
         shutil.copytree(place / "P", place / "P-then")
-    code, later, _ = sit(place, (), None, 0)  # whatever was cut short is finished here
+    sit(place, (), None, 0)  # whatever was cut short is finished here
     then = _tree(place / "P")
+    if any(RESTORES.fullmatch(name) for name in then):
+        faults.append("what a killed restore left is still there")
     code, later, _ = sit(place, AFTERWARDS, None, 0)
-    faults += [*_bad_exit(code, later, opened=True), *_bad_tree(place)]
+    faults += [*_bad_exit(code, later, opened=True), *_bad_tree(place, killed=killed)]
     if _tree(place / "P") != then:
         faults.append("the turn afterwards is not taken back whole")
     if SKIPPED not in said:
@@ -218,9 +230,11 @@ def _bad_exit(code: int, said: str, *, opened: bool = False) -> Iterator[str]:
         yield "a bug or a traceback is shown"
 
 
-def _bad_tree(place: Path) -> Iterator[str]:
+def _bad_tree(place: Path, *, killed: bool) -> Iterator[str]:
     tree = _tree(place / "P")
     for name, content in tree.items():
+        if killed and BESIDE.fullmatch(name):
+            continue
         if content not in KNOWN.get(name, ()):
             yield f"{name} is torn or not of this project: {content[:60]!r}"
     for name in (".git/HEAD", ".git/config", "e"):
