@@ -132,6 +132,15 @@ def test_old_and_orphaned_sessions_can_be_chosen(desk: Desk) -> None:
     assert desk.ids() == set()
 
 
+def test_a_session_used_tomorrow_is_not_old(desk: Desk) -> None:
+    """The clock was set back by a day since: no count of days makes that long ago."""
+    session, now = desk.session("used"), time.time()
+
+    desk.cli().delete(Which(older_than_days=0), yes=True, now=now - DAY)
+
+    assert desk.ids() == {session}
+
+
 def test_erasing_takes_rewound_prompts_out_of_the_history_too(desk: Desk) -> None:
     session = desk.sessions.create(desk.root)
     session.append(TurnEntry(1, time.time(), "keep this", None))
