@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from keryx_py.tools.base import Risk
+from keryx_py.tools.code_words import speaks_of_removal, takes_code
 from keryx_py.tools.fetched_code import is_fetcher, is_interpreter, reads_code, script_file
 from keryx_py.tools.program_risk import NAMES, TAKE_TEXT, why_program_destroys, writes_device
 from keryx_py.tools.shell_parse import (
@@ -34,6 +35,7 @@ from keryx_py.tools.shell_runners import (
     what_runs,
 )
 from keryx_py.tools.shell_words import Word, read_word
+from keryx_py.tools.written_scripts import written_scripts
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -108,6 +110,7 @@ class _Judge:
         self._fetching = [node.start_byte for node in nodes_below(root) if _names_fetcher(node)]
         if self._fetching:
             self._check_fetched_files(root)
+        self._check_written_files(root)
         self._visit(root, given)
 
     def _visit(self, node: Node, given: Input) -> None:
@@ -279,6 +282,9 @@ class _Judge:
             raise _FoundError(reason)
         for run in what_runs(name, args):
             self._also(run, given, over_many)
+        codes = (*args, given.text) if given.text is not None else args
+        if takes_code(name) and any(speaks_of_removal(code.text) for code in codes):
+            raise _FoundError(f"the code given to {name} removes recursively or by force")
         if is_interpreter(words[0]) and given.fetched and reads_code(args):
             raise _FoundError(f"what was downloaded or decoded is piped into {name}")
         if name == "exec" and not args and given != _CLOSED:
@@ -350,6 +356,32 @@ class _Judge:
                 script = script_file([read_word(child) for child in node.children])
                 if script and script in fetched:
                     raise _FoundError("it runs what it downloads or decodes")
+
+    def _check_written_files(self, root: Node) -> None:
+        """Judge what is written into a file and run from there."""
+        written: dict[str, list[Word]] = {}
+        for name, text in written_scripts(root):
+            written.setdefault(name, []).append(text)
+        if not written:
+            return
+        judged: set[tuple[str, bool]] = set()
+        for node in nodes_below(root):
+            if node.type != "command":
+                continue
+            words = [read_word(child) for child in node.children]
+            script = script_file(words)
+            if script in written and (script, is_interpreter(words[0])) not in judged:
+                judged.add((script, is_interpreter(words[0])))
+                for text in written[script]:
+                    self._written(words[0], text)
+
+    def _written(self, program: Word, text: Word) -> None:
+        first = text.text.partition("\n")[0]
+        in_shell = not first.startswith("#!") or re.search(r"\b(ba|da|z|k|a)?sh\b", first)
+        if in_shell and not is_interpreter(program):
+            self._script(text, _CLOSED)
+        elif speaks_of_removal(text.text):
+            raise _FoundError("the script that it writes removes recursively or by force")
 
 
 def _names_fetcher(node: Node) -> bool:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from keryx_py.tools.command_texts import command_texts
 from keryx_py.tools.git_risk import WITH_VALUE as GIT_WITH_VALUE
+from keryx_py.tools.program_risk import writes_device
 from keryx_py.tools.shell_words import HOLE, UNKNOWN, Word, joined
 
 
@@ -87,6 +89,7 @@ _XARGS_LONG = frozenset(
 )
 _SSH_WITH_VALUE = frozenset(f"-{letter}" for letter in "BbcDEeFIiJLlmOopQRSWw")
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_FIND_WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
 _FD_RUNS = frozenset({"-x", "--exec", "-X", "--exec-batch"})
 _ASSIGNS = re.compile(r"[A-Za-z_][\w]*=", re.ASCII)
 _RUN_BY_NAME = re.compile(r"(GIT_)?(EDITOR|PAGER|SEQUENCE_EDITOR)|VISUAL|MANPAGER|GIT_SSH_COMMAND")
@@ -95,6 +98,10 @@ _RUN_BY_SHELL = re.compile(r"PS[0-4]|PROMPT_COMMAND|BASH_ENV|GIT_EXTERNAL_DIFF|B
 
 def what_runs(name: str, args: Sequence[Word]) -> list[Run]:
     """Say what else runs when the program *name* is run with *args*."""
+    return [*_what_words_run(name, args), *map(RunsText, command_texts(name, args))]
+
+
+def _what_words_run(name: str, args: Sequence[Word]) -> list[Run]:
     if name in SHELLS:
         return _by_shell(args)
     if name in _WRAPPERS:
@@ -121,6 +128,10 @@ def what_runs(name: str, args: Sequence[Word]) -> list[Run]:
         case "ssh":
             rest = _after_options(args, _SSH_WITH_VALUE)
             return [RunsText(joined(rest[1:]))] if rest is not None and len(rest) > 1 else []
+        case "at" | "batch":
+            return [RunsInput()]
+        case "crontab" if any(word.text.startswith("-") and "r" in word.text for word in args):
+            return [Destroys("crontab -r removes all that was to run by the clock")]
         case "find":
             return _by_find(args)
         case "fd" | "fdfind":
@@ -284,6 +295,8 @@ def _by_find(args: Sequence[Word]) -> list[Run]:
             inner = [Word(w.text.replace("{}", f"./{HOLE}"), w.splits) for w in args[index:end]]
             runs.append(RunsWords(tuple(inner), over_many=True))
             index = end + 1
+        elif word.text in _FIND_WRITES and any(map(writes_device, args[index : index + 1])):
+            runs.append(Destroys("find writes to a device"))
         elif word.splits or (word.may_be_option and word.text.startswith(HOLE)):
             runs.append(_UNSURE)
     return runs
@@ -304,6 +317,8 @@ def _by_git(args: Sequence[Word]) -> list[Run]:
     while index < len(args) and args[index].text.startswith("-"):
         if args[index].text == "-c" and index + 1 < len(args):
             runs += _by_git_setting(args[index + 1])
+        if args[index].text.startswith(("--exec-path=", "--config-env")):
+            runs.append(Destroys("git runs something that is only known when it runs"))
         index += 2 if args[index].text in GIT_WITH_VALUE else 1
     name, rest = (args[index].text, args[index + 1 :]) if index < len(args) else ("", ())
     texts = [word.text for word in rest]

@@ -18,15 +18,17 @@ from tests.servers import Answer, Received, StrictChatServer, refusal
 
 EVIL = (
     "\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\x1b[13;37H\x1b[6n\x9b2J\x1bP$q\x1b\\"
-    "\x08\x0c\x0e\r\u202e\u200b\x7f"
+    "\x1b]8;;owned:x\x07\x9d0;owned\x9c\x1b_owned\x1b\\"
+    "\x08\x0c\x0e\r\u202e\u2066\u061c\xad\u200b\x7f"
 )
-"""A title, the clipboard, the cursor, a question, a clear screen, and what hides text."""
+"""A title, the clipboard, the cursor, a question, a clear screen, a link, and what hides text."""
 MARK = "(evil)"
 OWN = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\x1b\][0-9]*;\x1b\\|\r")
 """What keryx and its line editor write of their own accord on a terminal."""
 FORBIDDEN = (
     *(b"\x1b]0;owned", b"\x1b]52", b"\x1b[13;37H", b"\x1bP", b"\x07", b"\x08", b"\x0c", b"\x0e"),
-    *(b"\x7f", b"\xc2\x9b", b"\x9b2J", "\u202e".encode(), "\u200b".encode()),
+    *(b"\x7f", b"\xc2\x9b", b"\x9b2J", b"\x1b]8;", b"\xc2\x9d", b"\x1b_", b"\xc2\xad"),
+    *(letter.encode() for letter in "\u202e\u200b\u2066\u061c"),
 )
 NAME = f"n{EVIL}{MARK}".replace("/", "")
 PROMPTS = (
@@ -139,7 +141,7 @@ def controls_in(printed: bytes) -> set[str]:
         letter
         for letter in text
         if (ord(letter) < 32 and letter not in "\n\t") or 0x7F <= ord(letter) < 0xA0
-    } | (set(text) & set("\u202e\u200b"))
+    } | (set(text) & set("\u202e\u200b\u2066\u061c\xad"))
 
 
 def test_a_terminal_gets_only_keryx_s_own_escapes(
