@@ -35,7 +35,7 @@ from keryx_py.tools.shell_runners import (
     what_runs,
 )
 from keryx_py.tools.shell_words import Word, read_word
-from keryx_py.tools.written_scripts import written_scripts
+from keryx_py.tools.written_scripts import words_of, written_scripts
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -353,7 +353,7 @@ class _Judge:
                 fetched.add(posixpath.basename(target.text))
         for node in nodes_below(root):
             if node.type == "command":
-                script = script_file([read_word(child) for child in node.children])
+                script = script_file(words_of(node))
                 if script and script in fetched:
                     raise _FoundError("it runs what it downloads or decodes")
 
@@ -368,7 +368,7 @@ class _Judge:
         for node in nodes_below(root):
             if node.type != "command":
                 continue
-            words = [read_word(child) for child in node.children]
+            words = words_of(node)
             script = script_file(words)
             if script in written and (script, is_interpreter(words[0])) not in judged:
                 judged.add((script, is_interpreter(words[0])))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _WRITERS = frozenset({"echo", "printf"})
+_LAST_WRITES = frozenset({"list", "negated_command", "pipeline"})
+"""What a redirect after it is the last command's of."""
 
 
 def written_scripts(root: Node) -> Iterator[tuple[str, Word]]:
@@ -44,7 +46,18 @@ def _text_written(node: Node, redirects: list[Node]) -> Word | None:
         if redirect.type == "herestring_redirect":
             return read_word(redirect.children[-1])
     command = node if node.type == "command" else node.children[0]
-    words = [read_word(child) for child in command.children if not is_redirect(child)]
+    while command.type in _LAST_WRITES:
+        command = command.children[-1]
+    words = words_of(command)
     if command.type == "command" and words and words[0].text in _WRITERS:
         return joined(words[1:])
     return None
+
+
+def words_of(command: Node) -> list[Word]:
+    """Read the program and the arguments of *command*, without assignments and redirects."""
+    return [
+        read_word(child)
+        for child in command.children
+        if not is_redirect(child) and child.type != "variable_assignment"
+    ]

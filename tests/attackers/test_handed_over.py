@@ -74,6 +74,10 @@ WRITTEN_THEN_RUN = [
     "cat <<E > d/a.sh\n$c\nE\nsh d/a.sh",
     "cat > a.py <<'E'\nimport shutil\nshutil.rmtree('x')\nE\npython3 a.py",
     "cat > a <<'E'\n#!/usr/bin/env python3\nimport shutil; shutil.rmtree('x')\nE\nchmod +x a; ./a",
+    "A=1 echo 'rm -rf x' > a; A=1 sh a",
+    "! echo 'rm -rf x' > a; sh a",
+    "false || echo 'rm -rf x' > a; sh a",
+    "echo y | true && echo 'rm -rf x' > a; sh a",
     "bash <<< 'echo \"rm -rf x\" > a; sh a'",
 ]
 

@@ -56,16 +56,18 @@ def test_a_rewind_that_keeps_is_finished_with_what_was_merged() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("first", range(1, 5))
 def test_killed_at_any_step_keeping_it_ends_as_old_or_new(first: int) -> None:
-    wrong, _ = kill_at(first, 4, Way.KEEP)
+    wrong, kills = kill_at(first, 4, Way.KEEP)
 
+    print(f"{kills} kills")  # noqa: T201 - the figures for the docs
     assert wrong == ""
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("first", range(1, 5))
 def test_killed_at_any_step_it_ends_as_old_or_new(first: int) -> None:
-    wrong, _ = kill_at(first, 4)
+    wrong, kills = kill_at(first, 4)
 
+    print(f"{kills} kills")  # noqa: T201 - the figures for the docs
     assert wrong == ""
 
 
