@@ -208,7 +208,10 @@ def _lines(edit: Edit) -> str:
 def _put(content: bytes) -> str:
     """Print *content*; first what is no plain file makes way, and no link is followed."""
     printed = f"printf '{_octal(content)}'"
-    return f'{{ [ -f "$p" ] && [ ! -L "$p" ]; }} || rm -rf -- "./$p"; {printed}'
+    # In a read-only folder it stays: a pipe would never be opened, a link would lead elsewhere.
+    stays = '[ -p "$p" ] || [ -L "$p" ]'
+    clear = '{ [ -f "$p" ] && [ ! -L "$p" ]; } || rm -rf -- "./$p"'
+    return f"{clear}; {{ {stays}; }} && continue; {printed}"
 
 
 def _word(variable: str, value: bytes) -> str:

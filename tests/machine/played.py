@@ -6,25 +6,31 @@ import os
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from keryx_py.errors import KeryxError
-from keryx_py.messages import ToolCall
-from keryx_py.models.base import Request
-from keryx_py.models.chat_wire import chat_body
+from keryx_py.messages import Message, Role, ToolCall
 from keryx_py.rewind.plan import PathChange, RewindPlan, Way
 from keryx_py.rewind.rewinder import RefusedError, RewindReport, StalePlanError
 from keryx_py.session.archive import Mode, SnapshotEntry, SnapshotOutcome, TurnEntry, live_turns
+from keryx_py.session.context import join_messages
 from keryx_py.snapshot.listing import FileState, Kind
 from keryx_py.snapshot.store import Side, SnapshotError, SnapshotKey, SnapshotStore
-from tests.cases.sitting import Sitting, read, shell
-from tests.machine.hostile import LIMIT, Edit, as_shell, do
+from tests.cases.sitting import read, shell
+from tests.machine.ground import Act, resolve
+from tests.machine.hostile import LIMIT, as_shell, do
+from tests.machine.oracle import (
+    Copy,
+    check_nothing_protected_went,
+    check_reasons_to_stay,
+    folders_above,
+)
 from tests.machine.sight import Seen, as_root, blob_id, see, untouched
-from tests.rewind.judging import check, held
+from tests.machine.strict import StrictSitting, list_faults
+from tests.rewind.judging import check
 from tests.rewind.play import Look
-from tests.servers import chat_faults
 from tests.soundness import check_stores
 
 SECRET = b"nobody may read this\n"
@@ -48,12 +54,12 @@ class Played:
         (self.outside / "shared").write_bytes(b"shared\n")
         (self.outside / "shared too").hardlink_to(self.outside / "shared")
         (self.outside / "rules").write_bytes(b"a\n")
-        self.sitting = Sitting(
+        self.sitting = StrictSitting(
             self.root,
             base / "data",
             settings={"max_file_mb": LIMIT / 2**20, "keep": KEPT},
         )
-        self.copies: dict[SnapshotKey, Look] = {}
+        self.copies: dict[SnapshotKey, Copy] = {}
         """The tree as a plain look saw it when each capture was taken."""
         self.asked: dict[SnapshotKey, frozenset[bytes]] = {}
         """What each undo point was asked to hold, whatever rules say."""
@@ -62,15 +68,16 @@ class Played:
 
     # ---- what people and turns do
 
-    def edit(self, edits: list[Edit]) -> None:
+    def edit(self, acts: Sequence[Act]) -> None:
         """The person changes something."""
-        do(self.root, edits)
+        do(self.root, resolve(acts, see(self.root).look))
         self.before_rewinds.clear()
 
-    def turn(self, edits: list[Edit], calls: tuple[ToolCall, ...]) -> None:
-        """Take a turn that does *edits* by a command and then *calls*."""
+    def turn(self, acts: Sequence[Act], calls: tuple[ToolCall, ...]) -> None:
+        """Take a turn that does *acts* by a command and then *calls*."""
         before = see(self.root)
         number = self._next()
+        edits = resolve(acts, before.look)
         said = self._take((shell(as_shell(edits)), *calls))
         self._check_turn(number, before, see(self.root), said)
 
@@ -106,7 +113,7 @@ class Played:
 
     # ---- rewinds
 
-    def rewind(self, back: int, mode: Mode, way: Way, picks: list[int], late: list[Edit]) -> None:
+    def rewind(self, back: int, mode: Mode, way: Way, picks: list[int], late: Sequence[Act]) -> None:
         """Rewind to the *back*-th newest point; *late* is done between preview and confirm."""
         points = self.sitting.project.rewinder().list_points()
         if not points:
@@ -152,7 +159,7 @@ class Played:
         finally:
             assert see(self.root) == before
 
-    def _apply(self, plan: RewindPlan, late: list[Edit]) -> RewindReport | None:
+    def _apply(self, plan: RewindPlan, late: Sequence[Act]) -> RewindReport | None:
         if late:
             self.edit(late)
         before = see(self.root)
@@ -166,6 +173,8 @@ class Played:
             done["stale plans" if isinstance(error, StalePlanError) else "refusals"] += 1
             return None
         after = see(self.root)
+        # Nobody else moves anything here, and what may be read may be written by its owner.
+        assert not report.failed, report.failed
         self._check_report(report, before, after)
         self._check_history(report, live)
         if plan.redoes is None:
@@ -196,15 +205,19 @@ class Played:
         self._check_capture(SnapshotKey(number, Side.END), after.look)
 
     def _check_capture(self, key: SnapshotKey, look: Look) -> None:
-        """The capture holds the tree to the byte, but for what it says it left out."""
+        """The capture holds the tree to the byte, but for what is left out by a plain look."""
         store = self._store()
         if key not in store.keys():  # noqa: SIM118 - a store is no dict
             return
-        state = store.load(key)
-        for path, held_state in state.listing.items():
+        listing, copy = store.load(key).listing, Copy(look)
+        for path, held_state in listing.items():
             assert _is(look.get(path), held_state), (key, path)  # R3, R7
-        assert held(look, state).keys() <= state.listing.keys(), key
-        self.copies[key] = look
+        asked = {path for path in self.asked.get(key, ()) if path in listing}
+        asked |= {folder for path in asked for folder in folders_above(path)}
+        held = copy.held().keys()
+        assert held <= listing.keys(), (key, held - listing.keys())  # R3
+        assert listing.keys() <= held | asked, (key, listing.keys() - held)
+        self.copies[key] = copy
 
     def _check_report(self, report: RewindReport, before: Seen, after: Seen) -> None:
         files = report.plan.files
@@ -228,10 +241,14 @@ class Played:
         plan, files = report.plan, report.plan.files
         changed = {p for p in before.keys() | after.keys() if before.get(p) != after.get(p)}
         assert changed == set(report.done)  # R1
-        plain = plan.way is Way.PLAIN and not plan.paths and plan.redoes is None
-        if files is not None and files.target in self.copies and plain:
-            then, asked = self.copies[files.target], self.asked.get(files.target, ())
-            check(self._store(), then, before, after, report, asked)  # R7, R11
+        if files is None or files.target is None or files.target not in self.copies:
+            return
+        then, now = self.copies[files.target], Copy(before)
+        asked = self.asked.get(files.target, frozenset())
+        check_nothing_protected_went(then, now, after, asked)  # R11
+        if plan.way is Way.PLAIN and not plan.paths and plan.redoes is None:
+            check(self._store(), then.look, before, after, report, asked)  # R7
+            check_reasons_to_stay(then, now, {one.path for one in files.staying})
 
     def _check_undo_point(
         self, report: RewindReport, changes: tuple[PathChange, ...], before: Look, after: Look
@@ -260,10 +277,9 @@ class Played:
             self._check_context()
 
     def _check_context(self) -> None:
-        items = self.sitting.project.window.items()
-        body = chat_body("m", Request("s", items, ()), usage=False)
-        faults = [fault for fault in chat_faults(body) if "assistant" not in fault]
-        assert not faults  # R9
+        items = (*self.sitting.project.window.items(), Message(Role.USER, "next"))
+        faults = list_faults(join_messages(items))
+        assert not faults, faults  # R9
 
     def _store(self) -> SnapshotStore:
         store = self.sitting.project.store

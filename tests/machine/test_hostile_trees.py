@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -22,13 +22,14 @@ from keryx_py.rewind.plan import Way
 from keryx_py.session.archive import Mode
 from tests.cases.as_user import as_user
 from tests.cases.sitting import call, write
-from tests.machine.hostile import EDIT, OWN_EDIT, Edit
+from tests.machine.ground import GROUND, STRIKE, Act
+from tests.machine.hostile import EDIT, OWN_EDIT
 from tests.machine.played import Played, done
 from tests.machine.sight import see
 
 counter = itertools.count()
-edits = st.lists(EDIT, min_size=1, max_size=5)
-own_edits = st.lists(OWN_EDIT, min_size=1, max_size=5)
+edits = st.lists(st.one_of(STRIKE, STRIKE, STRIKE, EDIT), min_size=1, max_size=5)
+own_edits = st.lists(st.one_of(STRIKE, STRIKE, OWN_EDIT), min_size=1, max_size=5)
 simple = st.sampled_from(("a", "b", "d/a", "A", "d/D/b", ".gitignore", "../outside/secret"))
 tool = st.one_of(
     st.builds(write, simple, st.sampled_from(("5\n", "6\n", ""))),
@@ -51,20 +52,25 @@ class HostileTree(RuleBasedStateMachine):
         self.outside = see(self.played.outside)
 
     @initialize(edits=own_edits)
-    def begin(self, edits: list[Edit]) -> None:
-        self._theirs(lambda: self.played.edit(edits))
+    def begin(self, edits: list[Act]) -> None:
+        self._theirs(lambda: self.played.edit([*GROUND, *edits]))
 
     @rule(edits=own_edits)
-    def edit(self, edits: list[Edit]) -> None:
+    def edit(self, edits: list[Act]) -> None:
         self._theirs(lambda: self.played.edit(edits))
 
     @rule(edits=edits, tools=tools)
-    def turn(self, edits: list[Edit], tools: tuple[ToolCall, ...]) -> None:
+    def turn(self, edits: list[Act], tools: tuple[ToolCall, ...]) -> None:
         self._theirs(lambda: self.played.turn(edits, tools))
 
-    @rule(edits=edits, tools=tools)
-    def another_turn(self, edits: list[Edit], tools: tuple[ToolCall, ...]) -> None:
-        self._theirs(lambda: self.played.turn(edits, tools))
+    @rule(edits=edits, own=st.lists(STRIKE, max_size=2), again=st.booleans())
+    def there_and_back(self, edits: list[Act], own: list[Act], again: bool) -> None:
+        """A turn, then perhaps the person, then back to before both, and perhaps there again."""
+        self._theirs(lambda: self.played.turn(edits, ()))
+        self._theirs(lambda: self.played.edit(own))
+        self.played.rewind(0, Mode.FILES, Way.PLAIN, [], [])
+        if again:
+            self.played.redo()
 
     @rule(back=st.integers(0, 9), mode=st.sampled_from((Mode.FILES, Mode.FILES, *Mode)))
     def rewind(self, back: int, mode: Mode) -> None:
@@ -79,7 +85,7 @@ class HostileTree(RuleBasedStateMachine):
         self.played.rewind(back, Mode.FILES, way, [], [])
 
     @rule(back=st.integers(0, 5), late=st.lists(EDIT, min_size=1, max_size=2))
-    def rewind_too_late(self, back: int, late: list[Edit]) -> None:
+    def rewind_too_late(self, back: int, late: list[Act]) -> None:
         self._theirs(lambda: self.played.rewind(back, Mode.BOTH, Way.PLAIN, [], late))
 
     @rule()
@@ -127,6 +133,9 @@ def run(where: Path, examples: int, steps: int) -> None:
             stateful_step_count=steps,
             deadline=None,
             database=None,
+            # To make a failure small takes minutes; KERYX_HYPOTHESIS=search has them.
+            phases=(Phase.generate,) if settings.default.derandomize else tuple(Phase),
+            report_multiple_bugs=False,
             suppress_health_check=list(HealthCheck),
         ),
     )
