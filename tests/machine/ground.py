@@ -51,6 +51,14 @@ GROUND = (
 """Every kind of thing, so that the first step meets them all."""
 
 
+ROOTS = (
+    (),
+    (Edit("repository", b"."),),
+    (Edit("write", b".git", b"gitdir: ../outside/worktrees/P\n"),),
+)
+"""What the root itself is: no repository, one, a linked worktree or a submodule."""
+
+
 @dataclass(frozen=True, slots=True)
 class Strike:
     """One thing that is done to what stands there."""

@@ -34,6 +34,7 @@ NAMES = (
     b"\xff\n",
     b"..x",
     b"...",
+    b".. ",
     b"WIDE",
     b"-rf",
     b"* ?",
