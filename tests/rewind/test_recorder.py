@@ -10,7 +10,7 @@ import pytest
 
 from keryx_py.rewind.points import FilesState
 from keryx_py.rewind.recorder import STOPPED, TurnRecorder
-from keryx_py.rewind.retention import count_snapshots
+from keryx_py.rewind.retention import Keeping, count_snapshots, prune_snapshots
 from keryx_py.session.archive import (
     CaptureEntry,
     Mode,
@@ -216,6 +216,20 @@ def test_the_oldest_snapshots_go_and_named_checkpoints_stay(tmp_path: Path) -> N
     assert count_snapshots(entries, project.store.keys()) == 3
     project.rewind(pinned)
     assert project.look() == {}
+    project.session.close()
+
+
+def test_what_cannot_be_recorded_as_pruned_is_not_pruned(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    for at in range(3):
+        project.turn(lambda at=at: project.write("f", f"{at}\n"))  # type: ignore[misc]
+    before = project.store.keys()
+    (project.session.folder / "lease").unlink()
+
+    with pytest.raises(LeaseLostError):
+        prune_snapshots(Keeping(project.session, project.store, 1, project.now))
+
+    assert project.store.keys() == before
     project.session.close()
 
 

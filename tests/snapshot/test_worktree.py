@@ -12,6 +12,7 @@ import pytest
 from keryx_py.snapshot.listing import FileState, Kind
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.worktree import RootReplacedError, WorkTree, WorkTreeError
+from tests.cases.children import in_child, no_file_beyond
 from tests.snapshot.ground import ODD_NAMES, picture
 
 Act = Callable[[WorkTree, bytes], object]
@@ -247,6 +248,35 @@ def test_a_file_system_flush_does_no_harm(root: Path) -> None:
     tree.flush()
 
     assert (root / "f").read_bytes() == b"x"
+
+
+def test_a_write_that_finds_no_room_leaves_nothing_beside(root: Path) -> None:
+    (root / "f").write_bytes(b"old")
+
+    def write() -> None:
+        with no_file_beyond(1000), pytest.raises(WorkTreeError):
+            WorkTree(root).write_file(b"f", b"x" * 2000, 0o644)
+
+    in_child(write)
+
+    assert picture(root) == {b"f": ("file", (root / "f").stat().st_mode & 0o7777, b"old")}
+
+
+def test_a_file_is_flushed_before_it_has_its_name(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "f").write_bytes(b"old")
+    flushed: list[tuple[int, bytes]] = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        fsync(descriptor)
+        flushed.append((os.fstat(descriptor).st_ino, (root / "f").read_bytes()))
+
+    monkeypatch.setattr(os, "fsync", noted)
+    WorkTree(root).write_file(b"f", b"new", 0o644)
+
+    assert flushed == [((root / "f").stat().st_ino, b"old")]
 
 
 def test_no_descriptor_stays_open(root: Path) -> None:
