@@ -71,7 +71,7 @@ class Promises:
         listing, copy = store.load(key).listing, Copy(look)
         for path, held_state in listing.items():
             assert _is(look.get(path), held_state), (key, path)  # R3, R7
-        asked = {path for path in self._asked.get(key, ()) if path in listing}
+        asked = set(self._asked.get(key, ()))
         asked |= {folder for path in asked for folder in folders_above(path)}
         held = copy.held().keys()
         assert held <= listing.keys(), (key, held - listing.keys())  # R3
@@ -156,7 +156,9 @@ class Promises:
         """All of the plan was done in the end, or nothing; and it was said which."""
         entries = self._sitting.project.session.entries[plan.position :]
         undo = next((e.number for e in reversed(entries) if isinstance(e, UndoPointEntry)), None)
-        rewound = next((e for e in entries if isinstance(e, RewindEntry)), None)
+        rewinds = [e for e in entries if isinstance(e, RewindEntry)]
+        assert len(rewinds) <= 1, rewinds
+        rewound = rewinds[0] if rewinds else None
         if undo is not None:
             self._asked[SnapshotKey(undo)] = frozenset(c.path for c in _changes(plan))
             self._check_capture(SnapshotKey(undo), before.look)

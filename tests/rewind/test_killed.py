@@ -10,6 +10,7 @@ import pytest
 
 from keryx_py.rewind.apply import Found, Step, carry_out, compare
 from keryx_py.rewind.plan import Way
+from keryx_py.rewind.recovery import recover
 from keryx_py.rewind.restore_journal import (
     JournalError,
     Restore,
@@ -18,9 +19,11 @@ from keryx_py.rewind.restore_journal import (
     read_journal,
     write_journal,
 )
-from keryx_py.session.archive import Mode
+from keryx_py.session.archive import Mode, RewindEntry
 from keryx_py.snapshot.listing import FileState, Kind, Skipped
+from keryx_py.snapshot.store import SnapshotKey
 from keryx_py.snapshot.worktree import WorkTree
+from tests.rewind.play import Project
 
 HERE = Path(__file__).parents[2]
 
@@ -117,6 +120,28 @@ def test_a_folder_that_was_left_open_gets_its_mode_back(tmp_path: Path) -> None:
 
     assert outcome.done == (b"ro",)
     assert (tmp_path / "ro").stat().st_mode & 0o777 == 0o555
+
+
+def test_a_restore_that_was_killed_after_its_last_line_is_not_done_again(project: Project) -> None:
+    project.write("f", "old\n")
+    project.turn(lambda: project.write("f", "new\n"))
+    report = project.rewind(1)
+    assert report.undo is not None
+    now, then = (
+        project.store.load(SnapshotKey(number)).listing[b"f"] for number in (report.undo, 1)
+    )
+    project.write("f", "new\n")  # by now the person's
+    restore = Restore(
+        report.undo, 1, Mode.FILES, cuts=False, redoes=None, steps=(Step(b"f", now, then),)
+    )
+    write_journal(project.session.folder, restore)
+
+    said = recover(project.session, project.store, project.now)
+
+    assert said.endswith("it had been finished")
+    assert (project.root / "f").read_text() == "new\n"
+    assert sum(isinstance(e, RewindEntry) for e in project.session.entries) == 1
+    assert not journal_path(project.session.folder).exists()
 
 
 RESTORE = Restore(
