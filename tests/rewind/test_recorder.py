@@ -13,6 +13,7 @@ from keryx_py.rewind.recorder import STOPPED, TurnRecorder
 from keryx_py.rewind.retention import Keeping, count_snapshots, prune_snapshots
 from keryx_py.session.archive import (
     CaptureEntry,
+    DamagedEntry,
     Mode,
     PrunedEntry,
     RunEntry,
@@ -321,4 +322,22 @@ def test_a_capture_that_no_entry_records_goes_with_the_next_pruning(tmp_path: Pa
     project.turn(lambda: project.write("f", "1\n"))
 
     assert kept_numbers(project) == {1}
+    project.session.close()
+
+
+def test_a_capture_whose_entries_may_be_lines_that_are_lost_stays(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.turn(lambda: project.write("f", "1\n"))
+    project.session.close()
+    archive = project.session.folder / "archive.jsonl"
+    lines = archive.read_bytes().splitlines(keepends=True)
+    lost = (b'"snapshot"', b'"capture"')
+    torn = [b"{torn\n" if any(kind in line for kind in lost) else line for line in lines]
+    archive.write_bytes(b"".join(torn))
+    project.resume()
+
+    project.turn(lambda: project.write("f", "2\n"))
+
+    assert sum(isinstance(entry, DamagedEntry) for entry in project.session.entries) == 2
+    assert 1 in kept_numbers(project)
     project.session.close()
