@@ -195,7 +195,7 @@ class _Work:
         ]
         if not vanishing:
             return
-        holding = self._what_folders_hold()
+        holding = self._what_folders_hold(vanishing)
         for path in sorted(vanishing, reverse=True):
             inside = holding.get(path)
             if inside is None:
@@ -208,10 +208,13 @@ class _Work:
                 self.staying.setdefault(inner, reason)
             self._keep(path, reason if inner == path else f"holds {_shown(inner)}")
 
-    def _what_folders_hold(self) -> dict[bytes, tuple[bytes, str]]:
+    def _what_folders_hold(self, vanishing: list[bytes]) -> dict[bytes, tuple[bytes, str]]:
         """For each folder that holds something that stays, the first such path and why."""
         holding: dict[bytes, tuple[bytes, str]] = {}
-        for path, reason in sorted(self._what_stays()):
+        # What lies in a folder that is held only because it was asked for was not looked at.
+        unseen = left_out(vanishing, self.now) - self.known
+        staying = (*self._what_stays(), *((path, why_ignored(path)) for path in unseen))
+        for path, reason in sorted(staying):
             for folder in (path, *folders_above(path)):
                 holding.setdefault(folder, (path, reason))
         return holding

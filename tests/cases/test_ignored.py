@@ -30,6 +30,29 @@ def test_a_file_that_the_turn_made_ignored_stays(root: Path, sit: Sit) -> None:
     assert stamps(root)["secret.env"] == before["secret.env"]
 
 
+def test_a_folder_in_an_ignored_one_is_not_replaced_by_the_file_that_it_was(
+    root: Path, sit: Sit
+) -> None:
+    (root / "build").mkdir()
+    (root / "build/out").write_text("old\n")
+    sitting = sit()
+    sitting.play(
+        shell("rm build/out; mkdir build/out; echo x >build/out/new; echo build/ >.gitignore")
+    )
+
+    shown = sitting.play("/rewind 1 both")
+    said = sitting.play("/rewind 1 both", "/rewind confirm")
+
+    assert "build/out" in shown
+    assert "failed" not in said
+    assert sitting.project.window.items() == ()
+    assert look_at(root) == {
+        "build": ("folder", 0o755, b""),
+        "build/out": ("folder", 0o755, b""),
+        "build/out/new": ("file", 0o644, b"x\n"),
+    }
+
+
 def test_a_file_that_was_ignored_until_the_turn_stays(root: Path, sit: Sit) -> None:
     """IGN-01: b) the snapshot does not hold it, the turn takes the rule away."""
     (root / ".gitignore").write_text("secret.env\n")

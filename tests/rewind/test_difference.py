@@ -104,6 +104,13 @@ EMPTY = tree({})
             id="nothing is written into an unreadable folder",
         ),
         pytest.param(
+            tree({b"d": FOLDER, b"d/x": FOLDER}, ignored=(b"d",)),
+            tree({b"d": FOLDER, b"d/x": file()}),
+            [],
+            {b"d/x": "ignored"},
+            id="a folder in an ignored one, whose content was not looked at, stays",
+        ),
+        pytest.param(
             tree({}, skipped={b"d": "a pipe"}),
             tree({b"d": FOLDER, b"d/e": FOLDER, b"d/e/a": file()}),
             [],
