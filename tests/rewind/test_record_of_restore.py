@@ -40,7 +40,7 @@ class LosingStore(SnapshotStore):
 class StuckStore(SnapshotStore):
     """A store that lets nothing go."""
 
-    def drop(self, keys: Iterable[SnapshotKey]) -> None:
+    def drop(self, keys: Iterable[SnapshotKey], *, wholly: bool = False) -> None:
         raise SnapshotError("the disk is full")
 
 
