@@ -207,7 +207,8 @@ def test_arguments_that_do_not_fit_are_answered_and_do_nothing(
     assert "invalid arguments" in said
     assert "\x1b" not in said
     assert len(said) < 5000
-    assert not (sitting.project.session.folder / "shadow.git").exists()
+    assert sitting.project.store is not None
+    assert sitting.project.store.keys() == frozenset()
     assert "done" in sitting.resume().play(shell("true"))
 
 
