@@ -10,8 +10,9 @@ import pytest
 
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.reading import TICK
-from keryx_py.snapshot.seen import row_to_trust
-from keryx_py.snapshot.statuses import NEVER, SIZE, row_of
+from keryx_py.snapshot.seen import Folder, Totals, row_to_trust
+from keryx_py.snapshot.seen_file import SeenFile
+from keryx_py.snapshot.statuses import NEVER, SIZE, columns_of, row_of
 from keryx_py.snapshot.store import Limits, Side, SnapshotKey, WalkProgress
 from tests.snapshot.ground import Project, fill_with_oddities
 
@@ -272,3 +273,61 @@ def test_rules_that_change_during_a_capture_hold_from_the_next_one(project: Proj
 
     assert store.look().ignored == {b"bbbb"}
     assert project.open().look().ignored == {b"bbbb"}
+
+
+def test_rules_that_leave_themselves_out_and_change_within_a_tick_are_seen(
+    project: Project,
+) -> None:
+    rules = project.write(".gitignore", b".gitignore\naaa\n")
+    for name in ("aaa", "bbb"):
+        project.write(name)
+    store = project.open()
+    store.take(FIRST, 1.0)
+
+    for number in range(40):
+        one = b"aaa" if number % 2 else b"bbb"
+        with rules.open("r+b") as same:
+            same.write(b".gitignore\n" + one)
+        assert store.look().ignored == {b".gitignore", one}
+
+
+def test_a_folder_that_is_keryxs_own_no_longer_is_held(project: Project, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        project.write(f"{name}/f")
+    way = tmp_path / "way"
+    way.symlink_to(project.root / "one")
+    age()
+    moving = Project(project.root, project.shadow, way, project.home)
+    store = moving.open()
+    first = store.take(FIRST, 1.0)
+    way.unlink()
+    way.symlink_to(project.root / "two")
+
+    then = store.look()
+
+    assert first.ignored == {b"one"}
+    assert b"two/f" in first.listing
+    assert then.ignored == {b"two"}
+    assert b"one/f" in then.listing
+    assert b"two" not in then.listing
+
+
+def test_a_kept_cache_that_lost_a_folder_is_of_no_account(tmp_path: Path) -> None:
+    for name in ("inner", "other"):
+        (tmp_path / name).mkdir()
+    names = [b"inner", b"other"]
+    rows = [row_of((tmp_path / os.fsdecode(name)).stat()) for name in names]
+    below = {name: Folder(name, 0o755, 1, tree=b"", totals=NOTHING) for name in names}
+    root = Folder(b"", 0o755, 1, b"\0".join(names), columns_of(rows), bytearray(40))
+    root.folders, root.tree, root.totals = below, b"t" * 20, NOTHING
+    SeenFile(tmp_path, b"about").save(root)
+    assert SeenFile(tmp_path, b"about").load() is not None
+
+    del root.folders[b"inner"]
+    (tmp_path / "keryx-seen").unlink()
+    SeenFile(tmp_path, b"about").save(root)
+
+    assert SeenFile(tmp_path, b"about").load() is None
+
+
+NOTHING = Totals({}, 0, has_bare=False, has_notes=False)
