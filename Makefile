@@ -60,4 +60,4 @@ fix: $(READY) ## Mend what lint and formatting can mend by themselves
 	$(BIN)/ruff format .
 
 clean: ## Remove what make has made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis $(RESULTS).json $(RESULTS).png

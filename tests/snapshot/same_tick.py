@@ -49,12 +49,16 @@ def blob_id(data: bytes) -> bytes:
 
 
 def run_on_coarse_clock(base: Path, edits: int) -> subprocess.CompletedProcess[str]:
-    """Run this program below *base*, where it alone sees the file system that is made for it."""
+    """Run this program below *base*, where it alone sees the file system that is made for it.
+
+    Raises FileNotFoundError where there is no program that can do so.
+    """
     checkout = Path(__file__).parents[2]
     program = [sys.executable, "-m", "tests.snapshot.same_tick", str(base), str(edits)]
     mounting = 'mount -t ramfs none "$0/project" && exec "$@"'
+    as_root = () if os.geteuid() == 0 else ("--user", "--map-root-user")
     return subprocess.run(
-        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mounting, base, *program],
+        ["unshare", *as_root, "--mount", "sh", "-c", mounting, base, *program],
         cwd=checkout,
         env={**os.environ, "PYTHONPATH": str(checkout)},
         capture_output=True,

@@ -92,6 +92,7 @@ def test_a_same_size_edit_right_after_a_capture_is_always_seen(
     assert edit_after_captures(project, edits) <= edits
 
 
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="unshare mounts what is needed")
 @pytest.mark.parametrize("edits", [QUICK_EDITS, pytest.param(EDITS, marks=pytest.mark.soak)])
 def test_a_same_size_edit_that_leaves_the_times_as_they_were_is_seen(
     tmp_path: Path, edits: int
