@@ -90,7 +90,9 @@ class Copy:
             name = folder + b"/.gitignore" if folder else b".gitignore"
             kind, _, content = self.look.get(name, ("", 0, b""))
             lines = content.split(b"\n") if kind == "file" else []
-            self._rules[folder] = [rule for line in lines if (rule := _rule(line)) is not None]
+            # A return at a line's end belongs to the line break, as git has it.
+            rules = (_rule(line.removesuffix(b"\r").rstrip(b" ")) for line in lines)
+            self._rules[folder] = [rule for rule in rules if rule is not None]
         return self._rules[folder]
 
 

@@ -174,9 +174,9 @@ def test_every_promise_holds_for_a_normal_user(place: Path) -> None:
 
 @pytest.mark.soak
 def test_every_promise_holds_for_thousands_of_steps(place: Path) -> None:
-    run(place, 150, 50)
+    run(place, 60, 50)
 
 
 @pytest.mark.soak
 def test_every_promise_holds_for_a_normal_user_for_thousands_of_steps(place: Path) -> None:
-    run_as_user(place, 150, 50)
+    run_as_user(place, 60, 50)

@@ -215,17 +215,17 @@ def test_an_endless_race_is_neither_torn_nor_followed_outside(tmp_path: Path) ->
 
 
 @pytest.mark.soak
-def test_hundreds_of_rewinds_are_carried_out_while_the_rest_moves(tmp_path: Path) -> None:
-    came = race_beside(tmp_path, 150)
+def test_a_hundred_rewinds_are_carried_out_while_the_rest_moves(tmp_path: Path) -> None:
+    came = race_beside(tmp_path, 50)
 
     print(came)  # noqa: T201 - see above
-    assert came["carried out"] == 300, came
+    assert came["carried out"] == 100, came
 
 
 @pytest.mark.soak
-def test_a_hundred_restores_that_are_hit_leave_what_hit_them(tmp_path: Path) -> None:
-    came = race_into_restores(tmp_path, 100)
+def test_fifty_restores_that_are_hit_leave_what_hit_them(tmp_path: Path) -> None:
+    came = race_into_restores(tmp_path, 50)
 
     print(came)  # noqa: T201 - see above
-    assert came["hits that were seen and left"] >= 50, came
+    assert came["hits that were seen and left"] >= 25, came
     assert came["hits that were lost"] <= 1, came
