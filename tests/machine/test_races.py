@@ -85,7 +85,7 @@ class Course:
         store = self.sitting.project.store
         assert store is not None
         self.came["captures"] = len(store.keys())
-        self.came["files held of those that moved"] = check_captures(store)
+        check_captures(store, self.came)
         self.sitting.close()
         return self.came
 
@@ -94,9 +94,8 @@ class Course:
         return None if made.exists() or not own.exists() else own.read_bytes()
 
 
-def check_captures(store: SnapshotStore) -> int:
-    """No capture holds a torn file, or what lies outside; say how many files were held."""
-    held = 0
+def check_captures(store: SnapshotStore, came: Counter[str]) -> None:
+    """No capture holds a torn file, or what lies outside; count the files that were held."""
     for key in sorted(store.keys(), key=lambda key: (key.number, key.side.value)):
         for path, state in store.load(key).listing.items():
             if not state.oid:
@@ -104,9 +103,24 @@ def check_captures(store: SnapshotStore) -> int:
             content, name = store.read(state.oid), path.rpartition(b"/")[2]
             assert content != SECRET, (key, path)
             if name in (b"torn", b"torn too"):
-                assert content == content[:8] * TIMES, (key, path)
-                held += 1
-    return held
+                came["files held of those that moved"] += 1
+                if content != content[:8] * TIMES:
+                    assert name == b"torn", (key, path)
+                    check_half_written(content)
+                    came["files held as one write had come half way"] += 1
+
+
+def check_half_written(content: bytes) -> None:
+    """*content* is what stood there while the system was half through a single write.
+
+    That is a moment like others: the writer may have been stopped for as long as two readings take.
+    What was put together from two moments has the older number in front, or more than two.
+    """
+    newer, older = content[:8] * TIMES, content[-8:] * TIMES
+    assert len(content) == len(newer)
+    written = next(at for at in range(len(newer)) if content[at] != newer[at])
+    assert content == newer[:written] + older[written:]
+    assert int(content[:8]) > int(content[-8:])
 
 
 def race(base: Path, seconds: float) -> Counter[str]:
@@ -184,6 +198,25 @@ def clear(path: Path) -> None:
         path.unlink()
     elif path.exists():
         shutil.rmtree(path)
+
+
+NEWER, OLDER = b"%08d" % 12 * TIMES, b"%08d" % 11 * TIMES
+
+
+@pytest.mark.parametrize(
+    "mixed",
+    [
+        pytest.param(OLDER[:5000] + NEWER[5000:], id="the older in front"),
+        pytest.param(NEWER[:5000] + OLDER[5000:9000] + NEWER[9000:], id="three parts"),
+    ],
+)
+def test_what_is_put_together_from_two_moments_is_told_from_what_is_half_written(
+    mixed: bytes,
+) -> None:
+    check_half_written(NEWER[:5000] + OLDER[5000:])
+
+    with pytest.raises(AssertionError):
+        check_half_written(mixed)
 
 
 def test_what_moves_meanwhile_is_neither_torn_nor_followed_outside(tmp_path: Path) -> None:
