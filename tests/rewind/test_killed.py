@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -142,6 +143,36 @@ def test_a_restore_that_was_killed_after_its_last_line_is_not_done_again(project
     assert (project.root / "f").read_text() == "new\n"
     assert sum(isinstance(e, RewindEntry) for e in project.session.entries) == 1
     assert not journal_path(project.session.folder).exists()
+
+
+def test_what_can_go_neither_way_is_left_but_for_the_folders_that_were_open(
+    tmp_path: Path,
+) -> None:
+    project = Project(tmp_path)
+    for name in ("f", "g"):
+        project.write(name, name)
+    project.turn(lambda: None)
+    lost = FileState(Kind.FILE, 0o644, b"l" * 20)
+    tree = WorkTree(project.root)
+    steps = (
+        Step(b"f", tree.state(b"f"), lost),
+        Step(b"g", lost, tree.state(b"g")),
+        Step(b"ro", CLOSED, CLOSED),
+    )
+    restore = Restore(9, 1, Mode.FILES, False, None, steps, mark="0a" * 8, root_mode=0o555)
+    write_journal(project.session.folder, restore)
+    (project.root / "ro").mkdir(0o755)
+    project.write(".keryx-" + "0a" * 8 + "-00000000", "half")
+    project.write(".keryx-" + "0a" * 8 + ".tmp", "the person's")
+    project.root.chmod(0o755)
+
+    said = recover(project.session, project.store, project.now)
+
+    assert "neither" in said
+    assert sorted(os.listdir(project.root)) == [".keryx-" + "0a" * 8 + ".tmp", "f", "g", "ro"]
+    modes = [path.stat().st_mode & 0o777 for path in (project.root, project.root / "ro")]
+    assert modes == [0o555, 0o555]
+    project.session.close()
 
 
 RESTORE = Restore(
