@@ -42,8 +42,12 @@ class PrivateHistory(FileHistory):
 
 
 def forget_lines(file: Path, lines: Collection[str]) -> None:
-    """Take *lines* out of the history in *file*, wherever they stand. Raises OSError."""
-    kept = [line for line in PrivateHistory(file).load_history_strings() if line not in lines]
+    """Take *lines* out of the history in *file*, wherever they stand.
+
+    Raises OSError; then the file is as it was.
+    """
+    # Not a PrivateHistory, for which lines that cannot be read are none.
+    kept = [line for line in FileHistory(str(file)).load_history_strings() if line not in lines]
     beside = file.with_suffix(".new")
     beside.unlink(missing_ok=True)
     beside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

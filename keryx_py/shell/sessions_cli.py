@@ -13,7 +13,7 @@ from keryx_py.messages import JsonValue
 from keryx_py.rewind.points import erased_numbers
 from keryx_py.session.archive import TurnEntry
 from keryx_py.session.copying import SHADOW_NAME
-from keryx_py.session.sessions import HeldError, SessionInfo, Sessions
+from keryx_py.session.sessions import HeldError, SessionError, SessionInfo, Sessions
 from keryx_py.shell.asker import TerminalAsker
 from keryx_py.shell.line import UsageError
 from keryx_py.shell.render import counted, size_text
@@ -102,11 +102,15 @@ class SessionsCli:
         info = self.sessions.find(wanted)
         prompts = self._prompts(info)
         gone = self.sessions.erase(info.id)
-        forget_lines(
-            history_file(self.data_dir, info.root),
-            {prompts[number] for number in gone if number in prompts},
-        )
         self._drop_snapshots(info)
+        file = history_file(self.data_dir, info.root)
+        try:
+            forget_lines(file, {prompts[number] for number in gone if number in prompts})
+        except OSError as error:
+            raise SessionError(
+                f"the turns are erased from session {info.id}, but their prompts stay in the "
+                f"input line's history: {error.strerror or error}; delete {file}"
+            ) from error
         self.screen.say(f"erased {counted(len(gone), 'rewound turn')} from session {info.id}")
         return 0
 

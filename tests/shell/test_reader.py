@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import stat
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -152,6 +153,18 @@ def test_lines_can_be_taken_out_of_the_history(keys: PipeInput, tmp_path: Path) 
     keys.send_text(UP + UP + ENTER)
     assert reader_of(keys, tmp_path).read("") == "one\nmore"
     assert stat.S_IMODE((tmp_path / "history" / "here").stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux has a file that fails")
+def test_a_history_that_cannot_be_read_is_not_replaced_by_an_empty_one(tmp_path: Path) -> None:
+    history = tmp_path / "here"
+    history.symlink_to("/proc/self/mem")
+
+    with pytest.raises(OSError, match="Input/output error"):
+        forget_lines(history, {"token 1234"})
+
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+    assert history.is_symlink()
 
 
 def test_each_project_has_its_own_history() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from keryx_py.session.archive import Mode, RewindEntry, TurnEntry
-from keryx_py.session.sessions import NoSuchSessionError, Session, Sessions
+from keryx_py.session.sessions import NoSuchSessionError, Session, SessionError, Sessions
 from keryx_py.shell.history import PrivateHistory, history_file
 from keryx_py.shell.line import UsageError
 from keryx_py.shell.screen import Streams
@@ -157,3 +157,19 @@ def test_erasing_takes_rewound_prompts_out_of_the_history_too(desk: Desk) -> Non
     assert not [path for path in found if b"1234" in path.read_bytes()]
     assert "keep this" in file.read_text()
     assert "erased 1 rewound turn" in desk.out.getvalue()
+
+
+def test_a_history_that_cannot_be_rewritten_is_named_after_the_rest_is_erased(desk: Desk) -> None:
+    session = desk.sessions.create(desk.root)
+    session.append(TurnEntry(1, time.time(), "token 1234", None))
+    session.append(RewindEntry(time.time(), 1, Mode.HISTORY, None, (), cut=True))
+    session.close()
+    file = history_file(desk.data, desk.root)
+    PrivateHistory(file).store_string("token 1234")
+    file.with_suffix(".new").mkdir()  # stands in the way of writing it anew
+
+    with pytest.raises(SessionError, match=f"stay in the input line's history: .*{file}"):
+        desk.cli().erase(session.id)
+
+    assert b"1234" not in (session.folder / "archive.jsonl").read_bytes()
+    assert "1234" in file.read_text()
