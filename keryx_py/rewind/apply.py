@@ -143,6 +143,10 @@ class _Restore:
         return False
 
     def _try(self, step: Step, act: Callable[[Step, FileState | None], None]) -> None:
+        with self._tree.holding(step.path):
+            self._try_held(step, act)
+
+    def _try_held(self, step: Step, act: Callable[[Step, FileState | None], None]) -> None:
         try:
             state = self._tree.state(step.path)
             match compare(step, state, resumed=self._resumed or step.path in self._modes_due):

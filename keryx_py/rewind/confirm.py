@@ -18,6 +18,7 @@ from keryx_py.rewind.planner import content_moved
 from keryx_py.rewind.report import RefusedError, RewindReport
 from keryx_py.rewind.restore_journal import JournalError, Restore, drop_journal, write_journal
 from keryx_py.rewind.retention import Keeping, prune_snapshots, take_with_room
+from keryx_py.rewind.supply import Supply
 from keryx_py.session.archive import (
     CaptureEntry,
     Mode,
@@ -96,6 +97,7 @@ class _Confirmed:
         self._files = files
         self._progress = progress
         self._tree = WorkTree(keeping.session.root)
+        self._supply = Supply(keeping.store, wanted_of_store(files), files.made)
 
     def carry_out(self) -> RewindReport:
         self._check_target()
@@ -125,7 +127,7 @@ class _Confirmed:
     def _check_target(self) -> None:
         """Verify every object that will be needed, before anything is written."""
         try:
-            self._store.verify(wanted_of_store(self._files))
+            self._supply.check()
         except DamagedSnapshotError as error:
             raise RefusedError(f"the snapshot is damaged: {error}; nothing was changed") from error
         self._check_root()
@@ -172,7 +174,7 @@ class _Confirmed:
         )
 
     def _restore(self, restore: Restore) -> RewindReport:
-        outcome = carry_out(restore.steps, self._tree, reading(restore, self._store))
+        outcome = carry_out(restore.steps, self._tree, self._supply.read)
         ended = capture_end(self._keeping, restore.undo)
         done = paths_done(restore, outcome)
         failed = tuple(sorted((*outcome.failed, *restore.left), key=lambda one: one.path))
@@ -201,13 +203,13 @@ class _Confirmed:
         return replace(report, done=(), failed=back.failed, files_put_back=not back.failed)
 
 
-def wanted_of_store(files: RestorePlan) -> frozenset[bytes]:
-    """Name the blobs that the captures must hold for *files*.
+def wanted_of_store(files: RestorePlan) -> tuple[bytes, ...]:
+    """Name the blobs that the captures must hold for *files*, in path order.
 
     Not those that were made for the plan, nor what stands at its path already: where only a mode
     is to change, no content is written.
     """
-    return frozenset(
+    return tuple(
         change.then.oid
         for change in files.changes
         if change.then is not None
@@ -218,13 +220,9 @@ def wanted_of_store(files: RestorePlan) -> frozenset[bytes]:
 
 
 def reading(restore: Restore, store: SnapshotStore) -> Callable[[bytes], bytes]:
-    """Give what reads each blob that *restore* may write."""
-
-    def read(oid: bytes) -> bytes:
-        made = restore.made.get(oid)
-        return store.read(oid) if made is None else made
-
-    return read
+    """Give what reads each blob that *restore* may write, to finish it or to take it back."""
+    sides = (side for step in restore.steps for side in (step.new, step.old))
+    return Supply(store, (side.oid for side in sides if side and side.oid), restore.made).read
 
 
 def steps_from(

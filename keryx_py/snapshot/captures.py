@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from keryx_py.snapshot.failures import DamagedSnapshotError
@@ -124,6 +124,13 @@ class CaptureReader:
     def blob(self, oid: bytes) -> bytes:
         """Read a blob. Raises DamagedSnapshotError."""
         return self._object(oid, ObjectKind.BLOB)
+
+    def blobs(self, oids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """Read blobs, each once, in whichever order is quick. Raises DamagedSnapshotError."""
+        try:
+            yield from self._objects.read_each(oids, ObjectKind.BLOB)
+        except MissingObjectError as error:
+            raise _damaged(error.oid) from error
 
     def reachable(self, commits: Iterable[bytes]) -> set[bytes]:
         """List every object that *commits* need, as far as they can be read."""

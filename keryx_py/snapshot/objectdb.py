@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from keryx_py.snapshot.objects import ObjectKind, object_id
+from keryx_py.snapshot.pack_reading import read_in_order
 from keryx_py.snapshot.packs import (
     DamagedPackError,
     PackIndex,
@@ -104,6 +105,19 @@ class ObjectDatabase:
         if found is not None and found[0] == kind and object_id(*found) == oid:
             return found[1]
         return self._read_otherwise(oid, kind)
+
+    def read_each(self, oids: Iterable[bytes], kind: ObjectKind) -> Iterator[tuple[bytes, bytes]]:
+        """Read objects in the order in which they lie, each checked and given once, with its id.
+
+        Raises MissingObjectError.
+        """
+        left = set(oids)
+        for oid, found, data in read_in_order(self._packs.values(), frozenset(left)):
+            if found == kind:
+                left.discard(oid)
+                yield oid, data
+        for oid in left:
+            yield oid, self.read(oid, kind)
 
     def _read_any(self, oid: bytes) -> tuple[ObjectKind, bytes] | None:
         if self._reader is None:

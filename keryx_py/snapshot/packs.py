@@ -198,6 +198,33 @@ class PackIndex:
         ends.append(self.pack.stat().st_size - ID_BYTES)
         return {oid: (start, end) for (start, oid), end in zip(order, ends, strict=True)}
 
+    def places(self, oids: Iterable[bytes]) -> list[tuple[int, bytes]]:
+        """Look up where those of *oids* start that the pack holds, in the pack's order."""
+        data = self.data
+        fan = (0, *_FAN.unpack_from(data, len(_INDEX_MAGIC)))
+        found: list[tuple[int, bytes]] = []
+        for oid in oids:
+            low, high = fan[oid[0]], fan[oid[0] + 1]
+            while low < high:
+                middle = (low + high) // 2
+                start = _FAN_END + middle * ID_BYTES
+                if data[start : start + ID_BYTES] < oid:
+                    low = middle + 1
+                else:
+                    high = middle
+            start = _FAN_END + low * ID_BYTES
+            if low < self.count and data[start : start + ID_BYTES] == oid:
+                found.append((self._offset_at(data, low), oid))
+        return sorted(found)
+
+    def _offset_at(self, data: bytes, number: int) -> int:
+        start = _FAN_END + self.count * (ID_BYTES + 4)
+        small = int.from_bytes(data[start + 4 * number : start + 4 * number + 4], "big")
+        if small < _LARGE:
+            return small
+        large = start + self.count * 4 + 8 * (small - _LARGE)
+        return int.from_bytes(data[large : large + 8], "big")
+
     def crcs(self) -> dict[bytes, int]:
         """List the checksum of each object's bytes in the pack."""
         start = _FAN_END + self.count * ID_BYTES

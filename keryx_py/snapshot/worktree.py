@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from keryx_py.snapshot.beside import bears, beside, new_mark, write_new
@@ -41,6 +41,20 @@ class WorkTree:
         self._root = root
         with _told():
             self._identity = Identity.of(root.stat())
+        self._held: tuple[bytes, int] | None = None
+
+    @contextmanager
+    def holding(self, path: bytes) -> Iterator[None]:
+        """Keep the folder of *path* open meanwhile: what is looked at and then changed there is
+        in one and the same folder. Does nothing when there is none."""
+        above = path.rpartition(b"/")[0]
+        with ExitStack() as stack:
+            with suppress(WorkTreeError, OSError):
+                self._held = above, stack.enter_context(self._parent(path))[0]
+            try:
+                yield
+            finally:
+                self._held = None
 
     def check_root(self) -> None:
         """Raise RootReplacedError when another directory stands at the root's path."""
@@ -210,6 +224,9 @@ class WorkTree:
 
     @contextmanager
     def _folder(self, path: bytes) -> Iterator[int]:
+        if self._held is not None and self._held[0] == path:
+            yield self._held[1]
+            return
         with self._opened_root() as root:
             descriptor = os.dup(root)
             try:

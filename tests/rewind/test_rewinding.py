@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -73,9 +73,8 @@ class ForgetfulStore(SnapshotStore):
             raise DamagedSnapshotError("an object is missing")
         return super().read(oid)
 
-    def verify(self, oids: Iterable[bytes]) -> None:
-        for oid in oids:
-            self.read(oid)
+    def read_each(self, oids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        return ((oid, self.read(oid)) for oid in oids)
 
 
 def forgetful(project: Project, lost: Iterable[bytes]) -> SnapshotStore:

@@ -10,6 +10,7 @@ from keryx_py.rewind.apply import Outcome, Step, carry_out
 from keryx_py.rewind.confirm import steps_from
 from keryx_py.rewind.plan import PathChange
 from keryx_py.snapshot.listing import FileState, Kind, Skipped, TreeState
+from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.worktree import WorkTree
 
 SHOWN = FileState(Kind.FILE, 0o644, b"s" * 20)
@@ -75,3 +76,24 @@ def test_a_path_that_is_right_by_the_time_it_is_come_to_is_not_touched(tmp_path:
     assert [(one.st_ino, one.st_ctime_ns) for one in after] == [
         (one.st_ino, one.st_ctime_ns) for one in before
     ]
+
+
+def test_a_folder_that_is_swapped_after_the_look_does_not_get_what_was_meant_for_the_other(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "f").write_text("old\n")
+    tree = WorkTree(tmp_path)
+    old = tree.state(b"d/f")
+    new = FileState(Kind.FILE, 0o644, object_id(ObjectKind.BLOB, b"new\n"))
+
+    def swap_and_read(_: bytes) -> bytes:
+        (tmp_path / "d").rename(tmp_path / "moved")
+        (tmp_path / "d").mkdir()
+        (tmp_path / "d" / "f").write_text("never looked at\n")
+        return b"new\n"
+
+    carry_out([Step(b"d/f", old, new)], tree, swap_and_read)
+
+    assert (tmp_path / "d" / "f").read_text() == "never looked at\n"
+    assert (tmp_path / "moved" / "f").read_text() == "new\n"
