@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from keryx_py.snapshot.ruling import Rulings
-from keryx_py.snapshot.seen import NO_ID, NOT_KEPT, Folder
+from keryx_py.snapshot.seen import NO_ID, Folder
 from keryx_py.snapshot.statuses import Columns
 
 
@@ -17,12 +17,12 @@ class Known:
     root: Folder
     held: Collection[bytes] | None = None
     """The ids of the contents that are stored; None: all that is known counts as stored."""
-    state: int = NOT_KEPT
+    state: object | None = None
     """The state of the store that *held* speaks of."""
 
     def is_stored(self, folder: Folder) -> bool:
         """Whether all that *folder* itself holds is stored."""
-        if self.held is None or folder.kept == self.state != NOT_KEPT:
+        if self.held is None or (folder.kept is self.state is not None):
             return True
         return all(map(self.held.__contains__, folder.held_ids()))
 

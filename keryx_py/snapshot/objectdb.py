@@ -58,12 +58,12 @@ class ObjectDatabase:
         self._folder = folder
         self._packs: dict[Path, PackIndex] = {}
         self._held: set[bytes] = set()
-        self.state = 0
-        """Another number whenever something that was held may be held no more."""
+        self.state = object()
+        """Another value, like no other, whenever something that was held may be held no more."""
         self._load()
 
     def _load(self) -> None:
-        self.state += 1
+        self.state = object()
         self._packs.clear()
         self._held.clear()
         for path in sorted(self.pack_folder.glob("*.idx")):
@@ -135,7 +135,7 @@ class ObjectDatabase:
                 continue
             if found == kind and object_id(kind, data) == oid:
                 return data
-        self.state += 1
+        self.state = object()
         self._held.discard(oid)  # so that the next capture that meets it stores it again
         raise MissingObjectError(oid)
 

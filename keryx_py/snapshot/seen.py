@@ -18,8 +18,6 @@ from keryx_py.snapshot.statuses import CHANGED, MODIFIED, NEVER, Columns, Row
 NO_ID = bytes(ID_BYTES)
 """In place of an object id: nothing of that name is held."""
 
-NOT_KEPT = -1
-
 
 @dataclass(frozen=True, slots=True)
 class Totals:
@@ -63,8 +61,8 @@ class Folder:
     """The id of its git tree; None while unknown, empty when git can hold nothing of it."""
     totals: Totals | None = None
     """What is in it and below; None while unknown."""
-    kept: int = NOT_KEPT
-    """At which state of the store all that it and all below it names was known to be held."""
+    kept: object | None = None
+    """The state of the store in which all that it and all below it names was held; None: none."""
     narrow: bool = False
     """Whether only some names were looked at, because the folder itself is left out."""
 

@@ -26,7 +26,7 @@ from keryx_py.snapshot.packs import PackWriter
 from keryx_py.snapshot.room import Limits, Room
 from keryx_py.snapshot.roots import RootRefusedError, check_root
 from keryx_py.snapshot.scan import Scan
-from keryx_py.snapshot.seen import NOT_KEPT, Folder
+from keryx_py.snapshot.seen import Folder
 from keryx_py.snapshot.seen_file import SeenFile
 from keryx_py.snapshot.settling import settle
 from keryx_py.snapshot.taking import (
@@ -149,7 +149,7 @@ class SnapshotStore:
             known = self._known
             scan = capturing.walk(root, None if known is None else Known(known))
             capturing.read(root, scan, OnlyNamed())
-            build_trees(scan.root, NOT_KEPT, _always, _name_tree)
+            build_trees(scan.root, None, _always, _name_tree)
         self._remember(scan)
         return tree_state(scan.root)[0]
 
@@ -230,7 +230,7 @@ class SnapshotStore:
         except BaseException:
             writer.abandon()
             raise
-        if objects.state == state:
+        if objects.state is state:
             for folder in visited:
                 folder.kept = state
 

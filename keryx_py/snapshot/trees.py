@@ -12,7 +12,7 @@ from keryx_py.snapshot.objects import (
     PLAIN_MODE,
     encode_tree,
 )
-from keryx_py.snapshot.seen import NOT_KEPT, Folder
+from keryx_py.snapshot.seen import Folder
 
 _OWNER_MAY_RUN = 0o100
 
@@ -27,19 +27,22 @@ def git_mode(mode: int) -> bytes:
 
 
 def build_trees(
-    root: Folder, kept: int, is_kept: Callable[[bytes], bool], keep_tree: Callable[[bytes], bytes]
+    root: Folder,
+    kept: object | None,
+    is_kept: Callable[[bytes], bool],
+    keep_tree: Callable[[bytes], bytes],
 ) -> list[Folder]:
     """Set the tree id and the totals of *root* and of every folder below it, the deepest first.
 
     *keep_tree* takes a tree's bytes and returns its id; it is not called for a tree that is known
     and kept. A folder of which git can hold nothing has an empty id. Return every folder looked
-    into: not what an earlier call did, if it is marked with the state *kept* or that is NOT_KEPT.
+    into: not what an earlier call did, if it is marked with the state *kept* or that is None.
     """
     visited = []
     waiting = [root]
     while waiting:
         folder = waiting.pop()
-        if folder.totals is None or (kept != NOT_KEPT and folder.kept != kept):
+        if folder.totals is None or (kept is not None and folder.kept is not kept):
             visited.append(folder)
             waiting.extend(folder.folders.values())
     for folder in reversed(visited):

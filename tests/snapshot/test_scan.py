@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,11 @@ from keryx_py.snapshot.store import Limits, SnapshotError, SnapshotKey
 from tests.snapshot.ground import Project, git, picture
 
 FIRST = SnapshotKey(1)
+
+
+def age() -> None:
+    """Wait until what was just written is old enough to be trusted."""
+    time.sleep(0.12)
 
 
 def paths(project: Project) -> set[bytes]:
@@ -252,6 +258,7 @@ def test_what_was_asked_for_once_is_left_out_again_next_time(project: Project, a
     project.write("ignored")
     project.write("vendor/a")
     project.write("d/ignored")
+    age()
     store = project.open()
     plain = store.take(FIRST, 1.0)
     store.take(SnapshotKey(2), 2.0, also=(b"ignored", b"vendor/a", b"d/ignored"))

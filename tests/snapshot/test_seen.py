@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from pathlib import Path
 
 import pytest
 
+from keryx_py.snapshot.contents import OnlyNamed, ReadingRules, read_unread
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.reading import TICK
+from keryx_py.snapshot.scan import Scan, Unread
 from keryx_py.snapshot.seen import Folder, Totals, row_to_trust
 from keryx_py.snapshot.seen_file import SeenFile
 from keryx_py.snapshot.statuses import NEVER, SIZE, columns_of, row_of
 from keryx_py.snapshot.store import Limits, Side, SnapshotKey, WalkProgress
-from tests.snapshot.ground import Project, fill_with_oddities
+from tests.snapshot.ground import Project, fill_with_oddities, git
 
 FIRST = SnapshotKey(1)
 LONG_AGO = 1_600_000_000 * 10**9
@@ -117,6 +120,62 @@ def test_content_seen_but_not_stored_is_stored_by_the_next_capture(project: Proj
     state = store.take(FIRST, 1.0)
 
     assert project.open().read(state.listing[b"f"].oid) == b"content"
+
+
+def test_a_tree_seen_but_not_stored_is_stored_by_the_next_capture(project: Project) -> None:
+    for path in ("d/a", "d/b", "e/c"):
+        project.write(path)
+    age()
+    store = project.open()
+    store.take(FIRST, 1.0)
+    (project.root / "d" / "b").unlink()
+    store.look()
+
+    state = store.take(SnapshotKey(2), 2.0)
+
+    assert dict(project.open().load(SnapshotKey(2)).listing) == dict(state.listing)
+    git(project.shadow, "fsck", "--full", "--strict")
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_the_store_lost_is_stored_anew_although_nothing_changed(
+    project: Project, tmp_path: Path, whole: bool
+) -> None:
+    for number in range(20):
+        project.write(f"d/{number % 3}/{number}", b"%d" % number)
+    age()
+    store = project.open()
+    store.take(FIRST, 1.0)
+    store.take(SnapshotKey(2), 2.0)
+    if whole:
+        project.shadow.rename(tmp_path / "lost")
+    else:
+        for pack in (project.shadow / "objects" / "pack").iterdir():
+            pack.unlink()
+        refs = project.shadow / "refs" / "keryx"
+        refs.rename(tmp_path / "refs")
+
+    state = store.take(SnapshotKey(3), 3.0)
+
+    fresh = project.open()
+    assert dict(fresh.load(SnapshotKey(3)).listing) == dict(state.listing)
+    assert all(fresh.read(entry.oid) for entry in state.listing.values() if entry.oid)
+    git(project.shadow, "fsck", "--full", "--strict")
+
+
+def test_what_could_not_be_read_is_not_trusted(project: Project) -> None:
+    there = project.write("f", b"x")
+    row = row_of(there.stat())
+    folder = Folder(b"", 0o755, 1, b"gone", columns_of([row]), bytearray(20))
+    scan = Scan(folder, deque([Unread(folder, b"gone", 0, 1, forced=False)]))
+    root = os.open(project.root, os.O_RDONLY)
+    try:
+        read_unread(root, scan, OnlyNamed(), ReadingRules(100, 0), lambda _: None)
+    finally:
+        os.close(root)
+
+    assert folder.columns().row(0)[SIZE] == NEVER
+    assert list(folder.items()) == []
 
 
 def test_rules_that_change_after_a_capture_hold_from_the_next_one(project: Project) -> None:
