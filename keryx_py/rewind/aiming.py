@@ -20,7 +20,7 @@ from keryx_py.rewind.report import RefusedError
 from keryx_py.rewind.survey import load, look_beside, read_whole
 from keryx_py.rewind.timeline import Stretch, list_stretches
 from keryx_py.session.archive import Entries
-from keryx_py.snapshot.listing import FileState, TreeState, in_memory
+from keryx_py.snapshot.listing import FileState, TreeState, differences
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.store import (
     DamagedSnapshotError,
@@ -34,7 +34,8 @@ from keryx_py.snapshot.worktree import WorkTree, WorkTreeError
 def aim_to_keep(store: SnapshotStore, root: Path, entries: Entries, trees: Trees) -> Trees:
     """Aim at the files before the point, with all that the person changed since."""
     unsure = _left_out_meanwhile(store, entries, trees.key, list_appearing(trees.chapters))
-    trees = replace(trees, then=read_whole(trees.key, trees.then), now=_in_memory(trees.now))
+    whole = read_whole(trees.key, trees.then)
+    trees = replace(trees, then=whole, now=_whole_now(whole, trees.then, trees.now))
     merging = Merging(_contents(store, root, trees.now))
     target = keep_edits(trees.then, trees.now, trees.chapters, trees.last, unsure, merging)
     return replace(trees, target=target)
@@ -68,7 +69,8 @@ def aim_at_one_turn(
     """
     before, end = stretch.before, stretch.after
     assert end is not None
-    then = read_whole(before, load(store, before))
+    held = load(store, before)
+    then = read_whole(before, held)
     try:
         every = store.changes(before, end)
     except (DamagedSnapshotError, KeyError) as error:
@@ -78,7 +80,7 @@ def aim_at_one_turn(
     shared = chronicle.shared_paths(stretch, every)
     changes = tuple(change for change in every if change.path not in shared)
     known = frozenset(change.path for change in changes)
-    now = _in_memory(look_beside(store, before, then, progress, known))
+    now = _whole_now(then, held, look_beside(store, before, held, progress, known))
     target = take_out(then, changes, now, Merging(_contents(store, root, now)))
     if shared:
         exactly = (target.exactly or frozenset()) | shared
@@ -90,8 +92,16 @@ def aim_at_one_turn(
     return Trees(before, then, now, (turn, others), None, target=target)
 
 
-def _in_memory(now: TreeState) -> TreeState:
-    return replace(now, listing=in_memory(now.listing))
+def _whole_now(whole: TreeState, then: TreeState, now: TreeState) -> TreeState:
+    """Hold all of *now* in memory; *whole* is all of *then*."""
+    # What differs is known already: the rest need not be read a second time.
+    listing = dict(whole.listing)
+    for change in differences(then.listing, now.listing):
+        if change.after is None:
+            del listing[change.path]
+        else:
+            listing[change.path] = change.after
+    return replace(now, listing=listing)
 
 
 def _contents(

@@ -179,19 +179,27 @@ class Layered(QuickListing):
 
     def _enumerate(self) -> Iterator[tuple[bytes, FileState]]:
         """Go through all paths; pages that were not asked for before are not kept."""
-        bare = dict(self._record.bare)
+        record = self._record
+        bare, folders = dict(record.bare), dict[int, FileState]()
         waiting = [(b"", self._tree)]
         while waiting:
             folder, tree = waiting.pop()
             prefix = folder + b"/" if folder else b""
-            for name, (mode, oid) in (
-                self._read.get(folder) or self._pages.page(folder, tree)
-            ).items():
+            page = self._read.get(folder) or self._pages.page(folder, tree)
+            for name, (mode, oid) in page.items():
                 path = prefix + name
-                yield path, _held(self._record, path, mode, oid)
-                bare.pop(path, None)
                 if mode == FOLDER_MODE:
                     waiting.append((path, oid))
+                    bits = record.mode_of(path, mode)
+                    # There are many folders, and few modes of folders.
+                    state = folders.get(bits) or folders.setdefault(
+                        bits, FileState(Kind.FOLDER, bits, b"")
+                    )
+                    yield path, state
+                else:
+                    yield path, _held(record, path, mode, oid)
+                if bare:
+                    bare.pop(path, None)
         for path, bits in bare.items():
             yield path, FileState(Kind.FOLDER, bits, b"")
 
