@@ -13,7 +13,14 @@ from typing import Protocol
 from keryx_py.snapshot.descent import Descent, Identity
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.packs import PackedEntry
-from keryx_py.snapshot.reading import Content, NotReadError, read_content
+from keryx_py.snapshot.reading import (
+    Content,
+    NotReadError,
+    is_our_own,
+    is_unreadable,
+    read_content,
+    said_of,
+)
 from keryx_py.snapshot.scan import Scan, Unread
 from keryx_py.snapshot.seen import row_to_trust
 from keryx_py.snapshot.statuses import row_of
@@ -129,7 +136,7 @@ def _batches(root: int, scan: Scan, rules: ReadingRules) -> Iterator[_Batch]:
 
 
 def _read(descent: Descent, item: Unread, rules: ReadingRules) -> Content | None:
-    """Read one file or link; None when it is gone, or skipped by name."""
+    """Read one file or link; None when it is gone, or skipped by name. Raises OSError."""
     try:
         folder = descent.go(item.folder.path)
         return read_content(item.name, folder, None if item.forced else rules.max_file_bytes)
@@ -137,6 +144,12 @@ def _read(descent: Descent, item: Unread, rules: ReadingRules) -> Content | None
         pass
     except NotReadError as error:
         item.folder.skipped[item.name] = str(error)
+    except OSError as error:
+        if is_our_own(error):
+            raise
+        if not is_unreadable(error):
+            raise said_of(item.folder.prefix + item.name, error) from error
+        item.folder.skipped[item.name] = "unreadable"  # its folder was closed meanwhile
     item.folder.columns().distrust(item.index)
     return None
 

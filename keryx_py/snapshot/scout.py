@@ -19,10 +19,10 @@ from pathlib import Path
 
 from keryx_py.snapshot.seen import Folder
 
-LEAST_FILES = 20_000
+LEAST_FILES = 5_000
 """With fewer files, a second process takes longer to start than it saves."""
 
-PART_FILES = 400
+PART_FILES = 200
 """About how many files a part has at most."""
 
 _THREADS = Path("/proc/self/task")

@@ -114,11 +114,19 @@ def test_a_used_up_quota_in_the_project_leaves_every_file_whole(inject: Inject) 
 
 def test_a_file_that_the_disk_cannot_read_is_not_left_out_of_a_snapshot(inject: Inject) -> None:
     """The snapshot fails and the call is denied: without the file it would be incomplete."""
-    played = inject(Fault("read", errno.EIO, "/P/d/x", every=FIRST_ALONE))
+    played = inject(Fault("read", errno.EIO, "/P/d/x", lasts=True, every=FIRST_ALONE))
 
     assert_all_well(played)
     assert "the snapshot cannot be taken: input/output error (" in played[1].said
-    assert "x); the call is denied" in played[1].said
+    assert "(d/x); the call is denied" in played[1].said
+    assert "unreadable" not in played[1].said
+
+
+def test_a_folder_that_the_disk_cannot_open_is_not_left_out_of_a_snapshot(inject: Inject) -> None:
+    played = inject(Fault("open", errno.EIO, "/P/d", lasts=True, every=FIRST_ALONE))
+
+    assert_all_well(played)
+    assert "the snapshot cannot be taken: input/output error (d); " in played[1].said
     assert "unreadable" not in played[1].said
 
 

@@ -24,10 +24,10 @@ from keryx_py.snapshot import scout
 from keryx_py.snapshot.store import Limits, SnapshotKey, SnapshotStore
 
 root, data = Path(sys.argv[1]), Path(sys.argv[2])
-folders = [root / f"a{n % 7}" / f"b{n % 23}" / f"c{n}" for n in range(250)]
+folders = [root / f"a{n % 7}" / f"b{n % 23}" / f"c{n}" for n in range(90)]
 for folder in folders:
     folder.mkdir(parents=True)
-    for n in range(82):
+    for n in range(70):
         os.mknod(folder / str(n))
 past = time.time() - 1000
 for folder in folders:
@@ -45,7 +45,7 @@ os.register_at_fork(before=lambda: forks.append(1))
 dice = random.Random(int(sys.argv[3]))
 for turn in range(6):
     for _ in range(dice.choice((0, 1, 5))):
-        file = dice.choice(folders) / str(dice.randrange(82))
+        file = dice.choice(folders) / str(dice.randrange(70))
         match dice.randrange(4):
             case 0:
                 file.write_bytes(b"%d" % turn)
