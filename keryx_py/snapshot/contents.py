@@ -28,7 +28,7 @@ from keryx_py.snapshot.statuses import row_of
 _BATCH_FILES = 128
 _BATCH_BYTES = 1 << 20
 _AHEAD = 4
-_WORKERS = 2
+_WORKERS = 3
 _MUCH_FILES = 256
 _MUCH_BYTES = 1 << 22
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from keryx_py.snapshot.objects import ID_BYTES
 from keryx_py.snapshot.ruling import Rulings
 from keryx_py.snapshot.seen import NO_ID, Folder
-from keryx_py.snapshot.statuses import Columns
+from keryx_py.snapshot.statuses import SIZE, Columns, mode_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +17,7 @@ class Known:
     """What an earlier walk saw, and what of it need not be read again."""
 
     root: Folder
-    held: Collection[bytes] | None = None
+    held: Container[bytes] | None = None
     """The ids of the contents that are stored; None: all that is known counts as stored."""
     state: object | None = None
     """The state of the store that *held* speaks of."""
@@ -26,9 +28,34 @@ class Known:
             return True
         return all(map(self.held.__contains__, folder.held_ids()))
 
+    def list_not_stored(self, folder: Folder) -> set[int]:
+        """List where in *folder* contents stand that are not stored."""
+        oids = map(folder.id_of, range(len(folder.ids) // ID_BYTES))
+        return {
+            index for index, oid in enumerate(oids) if oid != NO_ID and not self.is_one_stored(oid)
+        }
+
     def is_one_stored(self, oid: bytes) -> bool:
         """Whether one content is stored."""
         return self.held is None or oid in self.held
+
+
+class Met(NamedTuple):
+    """A name that a walk met and that is new or changed."""
+
+    at: int
+    """Where in its folder it is listed."""
+    name: bytes
+    mode: int
+    size: int
+    was_held: bool = False
+    """Whether the last walk held a file or link of that name, under the same rules."""
+
+    @classmethod
+    def all_of(cls, names: Sequence[bytes], columns: Columns) -> Iterator[Met]:
+        """List all *names* as new."""
+        modes, sizes = columns.modes(), columns.column(SIZE)
+        return map(cls, range(len(names)), names, modes, sizes)
 
 
 @dataclass(slots=True)
@@ -82,6 +109,51 @@ class Frame:
             return before
         return self._new(before)
 
+    def take_over_most(
+        self, known: Folder, names: Sequence[bytes], columns: Columns, walked: Known | None
+    ) -> Iterator[Met]:
+        """Take over all that *known*, which lists the same, says of names whose statuses are the
+        same and whose contents are stored, as *walked* tells; list the others."""
+        folder = self.folder
+        others = columns.differing(known.columns())
+        if walked is not None and not walked.is_stored(known):
+            others |= walked.list_not_stored(known)
+        folder.ids = bytearray(known.ids)
+        folder.left_out, folder.skipped = dict(known.left_out), dict(known.skipped)
+        new = []
+        for index in sorted(others):
+            name, row = names[index], columns.row(index)
+            was_held = known.id_of(index) != NO_ID
+            new.append(Met(index, name, mode_of(row[0]), row[SIZE], was_held))
+            folder.name_content(index, NO_ID)
+            folder.left_out.pop(name, None)
+            folder.skipped.pop(name, None)
+        changed = {met.name for met in new}
+        below = (*known.folders, *known.refused)
+        self.waiting = [(name, False) for name in below if name not in changed]
+        return iter(new)
+
+    def take_over_by_name(
+        self, known: Folder, names: Sequence[bytes], columns: Columns, walked: Known | None
+    ) -> Iterator[Met]:
+        """Take over the contents in *known* whose names and statuses are the same and which are
+        stored, as *walked* tells; list all else."""
+        indexes = {name: index for index, name in enumerate(known.names())}
+        before = known.columns()
+        for met in Met.all_of(names, columns):
+            index = indexes.get(met.name)
+            oid = NO_ID if index is None else known.id_of(index)
+            if index is None or oid == NO_ID:
+                yield met
+            elif (
+                walked is not None
+                and before.row(index) == columns.row(met.at)
+                and walked.is_one_stored(oid)
+            ):
+                self.folder.name_content(met.at, oid)
+            else:
+                yield met._replace(was_held=True)
+
     def own(self) -> Folder:
         """Give the folder to be changed: not the one that the last walk left."""
         if self.unchanged:
@@ -102,25 +174,3 @@ class Frame:
             self.refused,
             before.text,
         )
-
-
-class Before:
-    """What a folder held at the last walk, to be asked by name."""
-
-    def __init__(self, folder: Folder | None, known: Known | None) -> None:
-        self._folder = folder
-        self._known = known
-        self._indexes: dict[bytes, int] = {}
-        if folder is not None:
-            self._indexes = {name: index for index, name in enumerate(folder.names())}
-            self._columns = folder.columns()
-
-    def same_id(self, name: bytes, columns: Columns, index: int) -> bytes | None:
-        """Give the id of the content of *name* if it is as it was and stored; else None."""
-        at = self._indexes.get(name)
-        if at is None or self._folder is None or self._known is None:
-            return None
-        oid = self._folder.id_of(at)
-        if oid == NO_ID or self._columns.row(at) != columns.row(index):
-            return None
-        return oid if self._known.is_one_stored(oid) else None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+import os
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from keryx_py.snapshot.held import HeldObjects
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.pack_reading import read_in_order
 from keryx_py.snapshot.packs import (
@@ -57,7 +59,7 @@ class ObjectDatabase:
         """*folder* is the repository's objects folder."""
         self._folder = folder
         self._packs: dict[Path, PackIndex] = {}
-        self._held: set[bytes] = set()
+        self._held = HeldObjects()
         self.state = object()
         """Another value, like no other, whenever something that was held may be held no more."""
         self._load()
@@ -65,14 +67,13 @@ class ObjectDatabase:
     def _load(self) -> None:
         self.state = object()
         self._packs.clear()
-        self._held.clear()
         for path in sorted(self.pack_folder.glob("*.idx")):
             try:
                 pack = read_index(path)
             except DamagedPackError:
                 continue  # what it held counts as not there, and is stored again when met
             self._packs[path] = pack
-            self._held.update(pack.oids())
+        self._held.begin(self._packs.values())
         self._reader: _Reader | None = None
         self._seen = self._stamps()
 
@@ -95,9 +96,13 @@ class ObjectDatabase:
         return self._folder / "pack"
 
     @property
-    def held(self) -> Collection[bytes]:
+    def held(self) -> Container[bytes]:
         """The ids of the objects that are held."""
         return self._held
+
+    def pack_names(self) -> frozenset[bytes]:
+        """List the packs. No pack changes as long as it has its name."""
+        return frozenset(os.fsencode(path.stem) for path in self._packs)
 
     def read(self, oid: bytes, kind: ObjectKind) -> bytes:
         """Read an object, its content checked against its id. Raises MissingObjectError."""
@@ -144,7 +149,7 @@ class ObjectDatabase:
         pack = writer.finish()
         if pack is not None:
             self._packs[pack.path] = pack
-            self._held |= writer.oids
+            self._held.add(writer.oids)
             self._seen = self._stamps()
         return pack
 
@@ -204,7 +209,7 @@ class ObjectDatabase:
                     waste += end - start
             yield _Weight(pack, use, waste)
 
-    def _rewrite(self, packs: list[PackIndex], needed: Collection[bytes]) -> None:
+    def _rewrite(self, packs: list[PackIndex], needed: Container[bytes]) -> None:
         """Copy what is needed of *packs* into a new one, then remove them."""
         others: set[bytes] = set()
         for pack in self._packs.values():

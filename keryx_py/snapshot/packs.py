@@ -15,6 +15,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
@@ -26,10 +27,14 @@ from keryx_py.snapshot.objects import ID_BYTES, ObjectKind, object_id
 _PACK_HEAD = struct.Struct(">4sII")
 _INDEX_MAGIC = b"\xfftOc\x00\x00\x00\x02"
 _FAN = struct.Struct(">256I")
-_FAN_END = len(_INDEX_MAGIC) + _FAN.size
+FAN_START = len(_INDEX_MAGIC)
+"""Where in an index the table of first bytes begins: how many ids begin with each or a lesser."""
+OIDS_START = FAN_START + _FAN.size
+"""Where in an index the sorted ids begin."""
 _LARGE = 0x8000_0000
 _DELTAS = frozenset({6, 7})
 _CHUNK = 1 << 20
+_LARGE_PACK = 1 << 26
 TEMPORARY = "tmp_"
 
 
@@ -107,9 +112,8 @@ class PackWriter:
         if not self.oids:
             self.abandon()
             return None
-        checksum = self._seal()
+        checksum, index = self._seal()
         pack = self._folder / f"pack-{checksum.hex()}.pack"
-        index = encode_index(self._order, self._offsets, self._crcs, checksum)
         _write_flushed(self._index_temporary, index)
         self._temporary.replace(pack)
         self._index_temporary.replace(pack.with_suffix(".idx"))
@@ -123,21 +127,38 @@ class PackWriter:
         self._temporary.unlink(missing_ok=True)
         self._index_temporary.unlink(missing_ok=True)
 
-    def _seal(self) -> bytes:
+    def _seal(self) -> tuple[bytes, bytes]:
+        """Finish and flush the pack; return its checksum, and its index's bytes."""
         # The count stands at the start and is known only now, so the checksum is taken afterwards.
         self._file.flush()
         self._file.seek(0)
         self._file.write(_PACK_HEAD.pack(b"PACK", 2, len(self._order)))
         self._file.flush()
+        descriptor = self._file.fileno()
+        if self.size < _LARGE_PACK:
+            checksum = self._checksum()
+            index = encode_index(self._order, self._offsets, self._crcs, checksum)
+        else:
+            # The disk, one processor and the other: each of the three takes a while.
+            with ThreadPoolExecutor(2) as workers:
+                flushed = workers.submit(os.fsync, descriptor)
+                summed = workers.submit(self._checksum)
+                front = _encode_entries(self._order, self._offsets, self._crcs)
+                checksum = summed.result()
+                flushed.result()
+            index = _finish_index(front, checksum)
+        self._file.seek(0, os.SEEK_END)
+        self._file.write(checksum)
+        self._file.flush()
+        os.fsync(descriptor)
+        self._file.close()
+        return checksum, index
+
+    def _checksum(self) -> bytes:
         digest = hashlib.sha1(usedforsecurity=False)
         with self._temporary.open("rb", buffering=0) as written:
             while chunk := written.read(_CHUNK):
                 digest.update(chunk)
-        self._file.seek(0, os.SEEK_END)
-        self._file.write(digest.digest())
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
         return digest.digest()
 
 
@@ -145,24 +166,33 @@ def encode_index(
     oids: Sequence[bytes], offsets: Sequence[int], crcs: Sequence[int], pack_checksum: bytes
 ) -> bytes:
     """Encode a version 2 index of objects, given in any order, each id once."""
-    order = sorted(range(len(oids)), key=oids.__getitem__)
+    return _finish_index(_encode_entries(oids, offsets, crcs), pack_checksum)
+
+
+def _encode_entries(oids: Sequence[bytes], offsets: Sequence[int], crcs: Sequence[int]) -> bytes:
+    """Encode an index up to the checksums at its end."""
+    ordered = sorted(zip(oids, crcs, offsets, strict=True))
     counts = Counter(oid[0] for oid in oids)
-    fan = accumulate(counts[byte] for byte in range(256))
-    large = [offsets[at] for at in order if offsets[at] >= _LARGE]
+    large = [offset for _, _, offset in ordered if offset >= _LARGE]
     places = iter(range(len(large)))
-    small = (offsets[at] if offsets[at] < _LARGE else _LARGE | next(places) for at in order)
-    number = len(order)
-    body = b"".join(
+    number = len(ordered)
+    return b"".join(
         (
             _INDEX_MAGIC,
-            _FAN.pack(*fan),
-            b"".join([oids[at] for at in order]),
-            struct.pack(f">{number}I", *(crcs[at] for at in order)),
-            struct.pack(f">{number}I", *small),
+            _FAN.pack(*accumulate(counts[byte] for byte in range(256))),
+            b"".join([oid for oid, _, _ in ordered]),
+            struct.pack(f">{number}I", *[crc for _, crc, _ in ordered]),
+            struct.pack(
+                f">{number}I",
+                *[at if at < _LARGE else _LARGE | next(places) for _, _, at in ordered],
+            ),
             struct.pack(f">{len(large)}Q", *large),
-            pack_checksum,
         )
     )
+
+
+def _finish_index(front: bytes, pack_checksum: bytes) -> bytes:
+    body = front + pack_checksum
     return body + hashlib.sha1(body, usedforsecurity=False).digest()
 
 
@@ -186,9 +216,9 @@ class PackIndex:
 
     def oids(self) -> Iterator[bytes]:
         """List the ids of the objects in the pack, sorted."""
-        end = _FAN_END + self.count * ID_BYTES
+        end = OIDS_START + self.count * ID_BYTES
         data = self.data
-        return (data[start : start + ID_BYTES] for start in range(_FAN_END, end, ID_BYTES))
+        return (data[start : start + ID_BYTES] for start in range(OIDS_START, end, ID_BYTES))
 
     def spans(self) -> dict[bytes, tuple[int, int]]:
         """List where each object starts and ends in the pack, in the pack's order."""
@@ -207,18 +237,18 @@ class PackIndex:
             low, high = fan[oid[0]], fan[oid[0] + 1]
             while low < high:
                 middle = (low + high) // 2
-                start = _FAN_END + middle * ID_BYTES
+                start = OIDS_START + middle * ID_BYTES
                 if data[start : start + ID_BYTES] < oid:
                     low = middle + 1
                 else:
                     high = middle
-            start = _FAN_END + low * ID_BYTES
+            start = OIDS_START + low * ID_BYTES
             if low < self.count and data[start : start + ID_BYTES] == oid:
                 found.append((self._offset_at(data, low), oid))
         return sorted(found)
 
     def _offset_at(self, data: bytes, number: int) -> int:
-        start = _FAN_END + self.count * (ID_BYTES + 4)
+        start = OIDS_START + self.count * (ID_BYTES + 4)
         small = int.from_bytes(data[start + 4 * number : start + 4 * number + 4], "big")
         if small < _LARGE:
             return small
@@ -227,12 +257,12 @@ class PackIndex:
 
     def crcs(self) -> dict[bytes, int]:
         """List the checksum of each object's bytes in the pack."""
-        start = _FAN_END + self.count * ID_BYTES
+        start = OIDS_START + self.count * ID_BYTES
         values = struct.unpack_from(f">{self.count}I", self.data, start)
         return dict(zip(self.oids(), values, strict=True))
 
     def _offsets(self) -> list[int]:
-        start = _FAN_END + self.count * (ID_BYTES + 4)
+        start = OIDS_START + self.count * (ID_BYTES + 4)
         data = self.data
         small = struct.unpack_from(f">{self.count}I", data, start)
         large_at = start + self.count * 4
@@ -256,7 +286,7 @@ def read_index(path: Path) -> PackIndex:
             trailer = pack.read(ID_BYTES)
     except OSError as error:
         raise DamagedPackError(f"{path.name} cannot be read") from error
-    if len(data) < _FAN_END + 2 * ID_BYTES or not data.startswith(_INDEX_MAGIC):
+    if len(data) < OIDS_START + 2 * ID_BYTES or not data.startswith(_INDEX_MAGIC):
         raise DamagedPackError(f"{path.name} is not a pack's index")
     whole = hashlib.sha1(data[:-ID_BYTES], usedforsecurity=False).digest() == data[-ID_BYTES:]
     if not whole or data[-2 * ID_BYTES : -ID_BYTES] != trailer:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from keryx_py.snapshot.descent import Descent, Identity
-from keryx_py.snapshot.frame import Before, Frame, Known
+from keryx_py.snapshot.frame import Frame, Known, Met
 from keryx_py.snapshot.objects import ID_BYTES
 from keryx_py.snapshot.reading import (
     is_our_own,
@@ -27,7 +27,7 @@ from keryx_py.snapshot.reading import (
 from keryx_py.snapshot.ruling import RULES_NAME, Rulings, read_rules
 from keryx_py.snapshot.scout import Scout, is_worth_it, list_parts
 from keryx_py.snapshot.seen import Folder, row_to_trust
-from keryx_py.snapshot.statuses import SIZE, Statuses, columns_of, mode_of, row_of
+from keryx_py.snapshot.statuses import Statuses, columns_of, mode_of, row_of
 
 ROOT_LEFT_OUT = b".metaproject/data"
 NEVER_HELD = frozenset({b".git", b"node_modules"})
@@ -128,7 +128,7 @@ class Walk:
 
     def _send_scout(self) -> Scout | None:
         """Have a second process look for what is unchanged, where that saves time."""
-        if self._known is None or self._also_within or not is_worth_it(self._known.root):
+        if self._known is None or not is_worth_it(self._known.root):
             return None
         try:
             return Scout(list_parts(self._known.root), self._is_part_unchanged)
@@ -232,7 +232,7 @@ class Walk:
         else:
             if not stat.S_ISDIR(status.st_mode):
                 index = above.own().distrust(name)
-                self._sort_out(above, index, name, status.st_mode, status.st_size)
+                self._sort_out(above, Met(index, name, status.st_mode, status.st_size))
                 return
         if is_unreadable(error):
             above.refused[name] = "unreadable"
@@ -275,10 +275,15 @@ class Walk:
         return Frame(above, folder, known, same_rules, unchanged=False)
 
     def _may_stay(self, known: Folder) -> bool:
-        """Whether nothing is asked for in a folder, and all that it holds is stored."""
-        if known.path in self._also_within:
+        """Whether nothing more is asked for in a folder, and all that it holds is stored."""
+        if self._is_asked_within(known):
             return False
         return self._known is not None and self._known.is_stored(known)
+
+    def _is_asked_within(self, known: Folder) -> bool:
+        """Whether anything is asked for in a folder that was not held of itself."""
+        asked = self._also_within.get(known.path, ())
+        return any(name in known.left_out or name in known.skipped for name in asked)
 
     def _count(self, files: int) -> None:
         self._seen += files
@@ -310,17 +315,16 @@ class Walk:
         """Take over what is as it was, and sort out the rest, unless all is as it was."""
         if frame.unchanged:
             return
-        folder = frame.folder
+        folder, known = frame.folder, frame.known
         names, columns = folder.names(), folder.columns()
-        words, count = columns.words, columns.count
-        before = Before(frame.known if frame.same_rules else None, self._known)
-        for index, name in enumerate(names):
-            oid = before.same_id(name, columns, index)
-            if oid is not None:
-                folder.name_content(index, oid)
-            else:
-                size = words[SIZE * count + index]
-                self._sort_out(frame, index, name, mode_of(words[index]), size)
+        if known is None or not frame.same_rules:
+            new = Met.all_of(names, columns)
+        elif folder.listed == known.listed and not self._is_asked_within(known):
+            new = frame.take_over_most(known, names, columns, self._known)
+        else:
+            new = frame.take_over_by_name(known, names, columns, self._known)
+        for met in new:
+            self._sort_out(frame, met)
         if folder.text is not None:
             # Rules that changed too lately are read anew by the next walk, held or not.
             index = names.index(RULES_NAME)
@@ -336,12 +340,12 @@ class Walk:
         folder = Folder(path, mode, status.st_dev, listed, stats, ids, narrow=True)
         return Frame(above, folder, None, same_rules=False, unchanged=False)
 
-    def _sort_out(self, frame: Frame, index: int, name: bytes, mode: int, size: int) -> None:
+    def _sort_out(self, frame: Frame, met: Met) -> None:
         """Decide what to do about a name that is new or changed."""
-        folder = frame.folder
+        folder, name = frame.folder, met.name
         path = folder.prefix + name
-        is_folder = stat.S_ISDIR(mode)
-        left_out = folder.narrow or self._is_left_out(frame, name, path, is_folder)
+        is_folder = stat.S_ISDIR(met.mode)
+        left_out = folder.narrow or self._is_left_out(frame, met, path, is_folder)
         if left_out and not folder.narrow:
             folder.left_out[name] = is_folder
         if left_out and not self._is_asked_for(name, path):
@@ -350,27 +354,27 @@ class Walk:
             self._scan.asked_for = True
         if is_folder:
             frame.waiting.append((name, left_out))
-        elif stat.S_ISLNK(mode):
-            self._scan.unread.append(Unread(folder, name, index, 0, left_out))
-        elif not stat.S_ISREG(mode):
-            folder.skipped[name] = kind_reason(mode)
-        elif size <= self._rules.max_file_bytes:
-            self._scan.unread.append(Unread(folder, name, index, size, left_out))
+        elif stat.S_ISLNK(met.mode):
+            self._scan.unread.append(Unread(folder, name, met.at, 0, left_out))
+        elif not stat.S_ISREG(met.mode):
+            folder.skipped[name] = kind_reason(met.mode)
+        elif met.size <= self._rules.max_file_bytes:
+            self._scan.unread.append(Unread(folder, name, met.at, met.size, left_out))
         elif path in self._rules.also:
             self._scan.asked_for = True
-            self._scan.unread.append(Unread(folder, name, index, size, forced=True))
+            self._scan.unread.append(Unread(folder, name, met.at, met.size, forced=True))
         else:
             folder.skipped[name] = size_reason(self._rules.max_file_bytes)
 
-    def _is_left_out(self, frame: Frame, name: bytes, path: bytes, is_folder: bool) -> bool:
+    def _is_left_out(self, frame: Frame, met: Met, path: bytes, is_folder: bool) -> bool:
+        name, known = met.name, frame.known
         if _is_never_held(name) or path == ROOT_LEFT_OUT:
             return True
-        known = frame.known
         if frame.same_rules and known is not None:
             # The rules said so last time and have not changed.
             if known.left_out.get(name) is is_folder:
                 return True
-            if is_folder and name in known.folders:
+            if name in known.folders if is_folder else met.was_held:
                 return False
         return frame.rulings().ignores(name, is_folder)
 

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 
 from keryx_py.snapshot.seen import Folder, Totals
-from keryx_py.snapshot.statuses import NEVER, SIZE
 
 _BASE_NAME = "keryx-seen"
 _RECENT_NAME = "keryx-seen-recent"
-_MAGIC = b"keryx seen 2\n"
+_MAGIC = b"keryx seen 3\n"
 _DIGEST_BYTES = 20
 _COUNT = struct.Struct("<I")
-_HEAD = struct.Struct("<IQq???8I")
+_HEAD = struct.Struct("<IQqI???8I")
 _RECENT_SHARE = 4
 """The recent changes are folded in when they reach one part in so many of the whole."""
 
@@ -36,7 +33,10 @@ class _UnusableError(Exception):
 @dataclass(frozen=True, slots=True)
 class _Loaded:
     digest: bytes
+    packs: frozenset[bytes]
     folders: dict[bytes, Folder]
+    below: dict[bytes, int]
+    """How many subfolders each of them has."""
     gone: list[bytes]
     size: int
 
@@ -57,6 +57,8 @@ class SeenFile:
         self._base_size = 0
         self._saved: Folder | None = None
         self._since_base: set[bytes] = set()
+        self.packs: frozenset[bytes] = frozenset()
+        """The packs that held all of what was loaded when it was saved."""
 
     def load(self) -> Folder | None:
         """Read what was seen; None when that is of no use."""
@@ -64,51 +66,64 @@ class SeenFile:
             base = self._read(self._base, b"")
         except _UnusableError:
             return None
-        folders = base.folders
+        folders, below, packs = base.folders, base.below, base.packs
         with suppress(_UnusableError):
             recent = self._read(self._recent, base.digest)
             self._since_base = {*recent.folders, *recent.gone}
             folders.update(recent.folders)
+            below.update(recent.below)
+            packs = recent.packs
             for path in recent.gone:
                 folders.pop(path, None)
         root = _linked(folders)
-        if root is None or not all(map(_is_whole, folders.values())):
+        # A walk would pass over a subfolder that is not there.
+        if root is None or any(len(one.folders) != below[at] for at, one in folders.items()):
             return None
         self._base_digest, self._base_size = base.digest, base.size
+        self.packs = packs
         self._saved = root
         return root
 
-    def save(self, root: Folder) -> None:
-        """Write what was seen: only the folders that changed, as long as they are few."""
+    def save(self, root: Folder, packs: frozenset[bytes]) -> None:
+        """Write what was seen: only the folders that changed, as long as they are few.
+
+        All that *root* and what is below it names is held in *packs*.
+        """
         changed, gone = _changes(root, self._saved)
         if self._saved is not None and not changed and not gone:
             return
         self._since_base.update((folder.path for folder in changed), gone)
-        if not self._save_recent(root):
-            self._save_base(root)
+        if not self._save_recent(root, packs):
+            self._save_base(root, packs)
         self._saved = root
 
-    def _save_recent(self, root: Folder) -> bool:
+    def _save_recent(self, root: Folder, packs: frozenset[bytes]) -> bool:
         if not self._base_digest:
             return False
         folders = [folder for folder in root.below() if folder.path in self._since_base]
         gone = self._since_base - {folder.path for folder in folders}
-        body = self._body(self._base_digest, folders, gone)
+        body = self._body(self._base_digest, packs, folders, gone)
         if len(body) * _RECENT_SHARE > self._base_size:
             return False
         _write(self._recent, body)
         return True
 
-    def _save_base(self, root: Folder) -> None:
-        body = self._body(b"", root.below(), ())
+    def _save_base(self, root: Folder, packs: frozenset[bytes]) -> None:
+        body = self._body(b"", packs, root.below(), ())
         self._base_digest = _write(self._base, body)
         self._base_size = len(body)
         self._since_base.clear()
         self._recent.unlink(missing_ok=True)
 
-    def _body(self, base: bytes, folders: Iterable[Folder], gone: Iterable[bytes]) -> bytes:
+    def _body(
+        self,
+        base: bytes,
+        packs: frozenset[bytes],
+        folders: Iterable[Folder],
+        gone: Iterable[bytes],
+    ) -> bytes:
         blocks = [_encode_folder(folder) for folder in folders]
-        head = [self._about, _sized(base), _names(gone), _COUNT.pack(len(blocks))]
+        head = [self._about, _sized(base), _names(packs), _names(gone), _COUNT.pack(len(blocks))]
         return b"".join([*head, *blocks])
 
     def _read(self, path: Path, base: bytes) -> _Loaded:
@@ -124,13 +139,14 @@ class SeenFile:
         reader = _Reader(body)
         if reader.take(len(self._about)) != self._about or reader.sized() != base:
             raise _UnusableError
-        gone = reader.names()
-        count = reader.count()
+        packs, gone, count = frozenset(reader.names()), reader.names(), reader.count()
         try:
-            folders = {one.path: one for one in _parse_folders(body, reader.at, count)}
+            parsed = list(_parse_folders(body, reader.at, count))
         except (struct.error, ValueError) as error:
             raise _UnusableError from error
-        return _Loaded(digest, folders, gone, len(body))
+        folders = {folder.path: folder for folder, _ in parsed}
+        below = {folder.path: number for folder, number in parsed}
+        return _Loaded(digest, packs, folders, below, gone, len(body))
 
 
 def _changes(root: Folder, saved: Folder | None) -> tuple[list[Folder], set[bytes]]:
@@ -174,21 +190,10 @@ def _linked(folders: dict[bytes, Folder]) -> Folder | None:
     return folders.get(b"")
 
 
-def _is_whole(folder: Folder) -> bool:
-    """Whether each subfolder in *folder* is accounted for: a walk would pass over another."""
-    columns = folder.columns()
-    sizes = columns.words[SIZE * columns.count : (SIZE + 1) * columns.count]
-    listed = sum(
-        stat.S_ISDIR(mode)
-        for mode, size in zip(columns.modes(), sizes, strict=True)
-        if size != NEVER
-    )
-    return listed <= len(folder.folders) + sum(folder.left_out.values()) + len(folder.refused)
-
-
 def _encode_folder(folder: Folder) -> bytes:
     totals = folder.totals
-    counts = [] if totals is None else [number for pair in totals.modes.items() for number in pair]
+    assert totals is not None
+    counts = [number for pair in totals.modes.items() for number in pair]
     blobs = (
         folder.path,
         folder.text or b"",
@@ -202,44 +207,37 @@ def _encode_folder(folder: Folder) -> bytes:
     head = _HEAD.pack(
         folder.mode,
         folder.device,
-        -1 if totals is None else totals.files,
+        totals.files,
+        len(folder.folders),
         folder.text is not None,
-        totals is not None and totals.has_bare,
-        totals is not None and totals.has_notes,
+        totals.has_bare,
+        totals.has_notes,
         *map(len, blobs),
     )
     return b"".join((head, *blobs))
 
 
-def _parse_folders(body: bytes, start: int, count: int) -> Iterator[Folder]:
-    """Read *count* folders. Written for speed: there may be thousands."""
-    view = memoryview(body)
+def _parse_folders(body: bytes, start: int, count: int) -> Iterator[tuple[Folder, int]]:
+    """Read *count* folders, and how many subfolders each has. Written for speed: they are many."""
     for _ in range(count):
         head = _HEAD.unpack_from(body, start)
-        mode, device, files, has_text, has_bare, has_notes, *sizes = head
+        mode, device, files, below, has_text, has_bare, has_notes, *sizes = head
         start += _HEAD.size
-        cuts = list(accumulate(sizes, initial=start))
-        path, text, tree, notes, counts, listed = (
-            body[cuts[part] : cuts[part + 1]] for part in range(6)
-        )
-        folder = Folder(
-            path,
-            mode,
-            device,
-            listed,
-            bytearray(view[cuts[6] : cuts[7]]),
-            bytearray(view[cuts[7] : cuts[8]]),
-            text=text if has_text else None,
-            tree=tree,
-        )
-        if files >= 0:
-            pairs = iter(struct.unpack(f"<{len(counts) // 4}I", counts))
-            modes = dict(zip(pairs, pairs, strict=True))
-            folder.totals = Totals(modes, files, has_bare, has_notes)
+        parts = []
+        for size in sizes:
+            parts.append(body[start : start + size])
+            start += size
+        path, text, tree, notes, counts, listed, stats, ids = parts
+        folder = Folder(path, mode, device, listed, bytearray(stats), bytearray(ids))
+        folder.tree = tree
+        if has_text:
+            folder.text = text
+        numbers = struct.unpack(f"<{len(counts) // 4}I", counts)
+        modes = dict(zip(numbers[::2], numbers[1::2], strict=True))
+        folder.totals = Totals(modes, files, has_bare, has_notes)
         if notes:
             _parse_notes(folder, notes)
-        start = cuts[8]
-        yield folder
+        yield folder, below
 
 
 def _encode_notes(folder: Folder) -> bytes:

@@ -85,6 +85,20 @@ class Columns:
         ]
         return (group, inode, size, changed, changed_ns, modified, modified_ns, device)
 
+    def column(self, at: int) -> Sequence[int]:
+        """Read one word of every row."""
+        return self.words[at * self.count : (at + 1) * self.count].tolist()
+
+    def differing(self, other: Columns) -> set[int]:
+        """List the rows that are not as in *other*, which has as many."""
+        found: set[int] = set()
+        for at in range(0, len(self.words), self.count or 1):
+            mine, others = self.words[at : at + self.count], other.words[at : at + self.count]
+            if mine.tobytes() != others.tobytes():
+                pairs = zip(mine, others, strict=True)
+                found.update(index for index, (one, two) in enumerate(pairs) if one != two)
+        return found
+
     def modes(self) -> list[int]:
         """Read every mode."""
         # Written out, not mode_of(): it is run once for every file of a first capture.

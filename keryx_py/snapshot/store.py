@@ -178,7 +178,7 @@ class SnapshotStore:
                 stored.room.check(stored.writer.size, 0)
                 self._pin(stored, key, commit)
             self._remember(stored.scan)
-            self._tidy(stored)
+            self._tidy(stored, also)
         return state
 
     def begin_early(self) -> None:
@@ -208,7 +208,7 @@ class SnapshotStore:
             with self._stored(capturing, root) as stored:
                 stored.objects.commit_pack(stored.writer)
             self._remember(stored.scan)
-            self._save_seen(stored.scan)
+            self._save_seen(stored)
 
     @contextmanager
     def _stored(self, capturing: Capturing, root: int) -> Iterator[_Stored]:
@@ -245,18 +245,23 @@ class SnapshotStore:
         if self._seen_file is None and self._place.folder.exists():
             self._seen_file = SeenFile(self._place.folder, settings)
             seen = self._seen_file.load()
+            objects = self._open_objects()
+            if seen is not None and self._seen_file.packs <= objects.pack_names():
+                for folder in seen.below():
+                    folder.kept = objects.state
             self._known = self._known or seen
         if self._known is None and like is not None:
             self._known = SeenFile(like, settings).load()
 
-    def _save_seen(self, scan: Scan) -> None:
-        if self._seen_file is not None and not scan.asked_for:
-            self._seen_file.save(scan.root)
+    def _save_seen(self, stored: _Stored) -> None:
+        if self._seen_file is not None and not stored.scan.asked_for:
+            self._seen_file.save(stored.scan.root, stored.objects.pack_names())
 
-    def _tidy(self, stored: _Stored) -> None:
+    def _tidy(self, stored: _Stored, also: Collection[bytes]) -> None:
         # The snapshot is kept by now: what fails here costs time or space later, and no more.
         with suppress(OSError):
-            self._save_seen(stored.scan)
+            if not also:  # an undo point: the end of its rewind is captured soon
+                self._save_seen(stored)
             commits = self._commits()
             if self._shared and len(commits) > 1:
                 # Not after the first capture, which is to be quick.

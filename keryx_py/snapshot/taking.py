@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -119,7 +119,7 @@ class Capturing:
 class Packing:
     """A keeper that puts what is not held yet into a pack, as long as there is room."""
 
-    def __init__(self, writer: PackWriter, held: Collection[bytes], room: Room) -> None:
+    def __init__(self, writer: PackWriter, held: Container[bytes], room: Room) -> None:
         self._writer = writer
         self._held = held
         self._room = room
