@@ -21,8 +21,8 @@ from keryx_py.snapshot.reading import (
     read_content,
     said_of,
 )
-from keryx_py.snapshot.scan import Scan, Unread
 from keryx_py.snapshot.seen import row_to_trust
+from keryx_py.snapshot.sorting import Scan, Unread
 from keryx_py.snapshot.statuses import row_of
 
 _BATCH_FILES = 128

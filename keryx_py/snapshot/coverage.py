@@ -10,7 +10,7 @@ from pathlib import Path
 
 from keryx_py.snapshot.ignore import is_ignored
 from keryx_py.snapshot.ruling import RULES_NAME
-from keryx_py.snapshot.scan import NEVER_HELD, ROOT_LEFT_OUT
+from keryx_py.snapshot.sorting import NEVER_HELD, ROOT_LEFT_OUT
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ _NUMBER = struct.Struct(">I")
 
 
 class HeldObjects:
-    """The ids of the objects in a repository's packs."""
+    """The ids of the objects in a repository's packs. Several threads may ask at once."""
 
     def __init__(self) -> None:
         self._packs: list[PackIndex] = []
@@ -36,15 +36,15 @@ class HeldObjects:
             return True
         if oid in self._less or not isinstance(oid, bytes):
             return False
-        if self._ids is None and self._asked < _PATIENCE:
+        ids = self._ids
+        if ids is None and self._asked < _PATIENCE:
             self._asked += 1
             return self._is_indexed(oid)
-        if self._ids is None:
-            self._ids = set()
-            for pack in self._packs:
-                self._ids.update(pack.oids())
-            self._indexes = None
-        return oid in self._ids
+        if ids is None:
+            # Whole before anybody sees it: several threads ask.
+            ids = {held for pack in self._packs for held in pack.oids()}
+            self._ids, self._indexes = ids, None
+        return oid in ids
 
     def add(self, oids: Collection[bytes]) -> None:
         """Count *oids* in."""
@@ -57,9 +57,10 @@ class HeldObjects:
         self._less.add(oid)
 
     def _is_indexed(self, oid: bytes) -> bool:
-        if self._indexes is None:
-            self._indexes = [pack.data for pack in self._packs]
-        return any(_has(index, oid) for index in self._indexes)
+        indexes = self._indexes
+        if indexes is None:
+            indexes = self._indexes = [pack.data for pack in self._packs]
+        return any(_has(index, oid) for index in indexes)
 
 
 def _has(index: bytes, oid: bytes) -> bool:

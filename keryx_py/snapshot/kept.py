@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from keryx_py.snapshot import refs, shadow
 from keryx_py.snapshot.failures import SnapshotError, told_as_snapshot_errors
+from keryx_py.snapshot.keys import SnapshotKey, parse_ref_name
 from keryx_py.snapshot.listing import FileChange
-from keryx_py.snapshot.store import SnapshotKey, parse_ref_name
 
 if TYPE_CHECKING:
     from keryx_py.snapshot.captures import CaptureReader

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from keryx_py.snapshot import shadow
 from keryx_py.snapshot.failures import SizeLimitError, SnapshotError
-from keryx_py.snapshot.scan import Unread
+from keryx_py.snapshot.sorting import Unread
 
 _NAMED = 3
 _LEAST = 1 << 16

@@ -9,65 +9,17 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
-from collections import deque
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 from keryx_py.snapshot.descent import Descent, Identity
 from keryx_py.snapshot.frame import Frame, Known, Met
 from keryx_py.snapshot.objects import ID_BYTES
-from keryx_py.snapshot.reading import (
-    is_our_own,
-    is_unreadable,
-    kind_reason,
-    said_of,
-    size_reason,
-)
+from keryx_py.snapshot.reading import is_our_own, is_unreadable, said_of
 from keryx_py.snapshot.ruling import RULES_NAME, Rulings, read_rules
 from keryx_py.snapshot.scout import Scout, is_worth_it, list_parts
 from keryx_py.snapshot.seen import Folder, row_to_trust
+from keryx_py.snapshot.sorting import Scan, ScanRules, Sorting
 from keryx_py.snapshot.statuses import Statuses, columns_of, mode_of, row_of
-
-ROOT_LEFT_OUT = b".metaproject/data"
-NEVER_HELD = frozenset({b".git", b"node_modules"})
-_FOLDS_CASE = sys.platform == "darwin"
-
-
-@dataclass(frozen=True, slots=True)
-class ScanRules:
-    """What a walk holds and what it leaves out, apart from the project's own rules."""
-
-    max_file_bytes: int
-    exclude: tuple[bytes, ...] = ()
-    """Patterns as in a `.gitignore` at the root."""
-    off_limits: frozenset[Identity] = frozenset()
-    """Folders of keryx's own, wherever they are met."""
-    also: frozenset[bytes] = frozenset()
-    """Paths that are held where they stand, whatever rule or limit says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """A file or link whose content must be read."""
-
-    folder: Folder
-    name: bytes
-    index: int
-    """Where in the folder it is listed."""
-    size: int
-    forced: bool
-    """Whether it is held only because it was asked for."""
-
-
-@dataclass(slots=True)
-class Scan:
-    """What one walk found."""
-
-    root: Folder
-    unread: deque[Unread] = field(default_factory=deque)
-    asked_for: bool = False
-    """Whether anything is held only because it was asked for."""
 
 
 class Walk:
@@ -90,9 +42,9 @@ class Walk:
         self._trusted_before = trusted_before
         self._tick = tick
         self._statuses = Statuses()
-        self._also_within = _folders_of(rules.also)
         self._ancestors = {Identity.of(status)}
         self._scan = Scan(Folder(b"", stat.S_IMODE(status.st_mode), status.st_dev))
+        self._sorting = Sorting(rules, self._scan)
         self._seen = 0
         self._scout: Scout | None = None
         self._is_scouting = False
@@ -232,7 +184,7 @@ class Walk:
         else:
             if not stat.S_ISDIR(status.st_mode):
                 index = above.own().distrust(name)
-                self._sort_out(above, Met(index, name, status.st_mode, status.st_size))
+                self._sorting.sort_out(above, Met(index, name, status.st_mode, status.st_size))
                 return
         if is_unreadable(error):
             above.refused[name] = "unreadable"
@@ -276,14 +228,9 @@ class Walk:
 
     def _may_stay(self, known: Folder) -> bool:
         """Whether nothing more is asked for in a folder, and all that it holds is stored."""
-        if self._is_asked_within(known):
+        if self._sorting.is_asked_within(known):
             return False
         return self._known is not None and self._known.is_stored(known)
-
-    def _is_asked_within(self, known: Folder) -> bool:
-        """Whether anything is asked for in a folder that was not held of itself."""
-        asked = self._also_within.get(known.path, ())
-        return any(name in known.left_out or name in known.skipped for name in asked)
 
     def _count(self, files: int) -> None:
         self._seen += files
@@ -319,12 +266,12 @@ class Walk:
         names, columns = folder.names(), folder.columns()
         if known is None or not frame.same_rules:
             new = Met.all_of(names, columns)
-        elif folder.listed == known.listed and not self._is_asked_within(known):
+        elif folder.listed == known.listed and not self._sorting.is_asked_within(known):
             new = frame.take_over_most(known, names, columns, self._known)
         else:
             new = frame.take_over_by_name(known, names, columns, self._known)
         for met in new:
-            self._sort_out(frame, met)
+            self._sorting.sort_out(frame, met)
         if folder.text is not None:
             # Rules that changed too lately are read anew by the next walk, held or not.
             index = names.index(RULES_NAME)
@@ -333,74 +280,13 @@ class Walk:
 
     def _list_narrow(self, above: Frame, path: bytes, status: os.stat_result) -> Frame:
         """List only the names of the current folder that were asked for. Raises OSError."""
-        asked = sorted(self._also_within.get(path, ()))
+        asked = sorted(self._sorting.asked_in(path))
         names, stats = self._ask_each(self._descent.descriptor(), asked)
         listed, ids = b"\0".join(names), bytearray(len(names) * ID_BYTES)
         mode = stat.S_IMODE(status.st_mode)
         folder = Folder(path, mode, status.st_dev, listed, stats, ids, narrow=True)
         return Frame(above, folder, None, same_rules=False, unchanged=False)
 
-    def _sort_out(self, frame: Frame, met: Met) -> None:
-        """Decide what to do about a name that is new or changed."""
-        folder, name = frame.folder, met.name
-        path = folder.prefix + name
-        is_folder = stat.S_ISDIR(met.mode)
-        left_out = folder.narrow or self._is_left_out(frame, met, path, is_folder)
-        if left_out and not folder.narrow:
-            folder.left_out[name] = is_folder
-        if left_out and not self._is_asked_for(name, path):
-            return
-        if left_out:
-            self._scan.asked_for = True
-        if is_folder:
-            frame.waiting.append((name, left_out))
-        elif stat.S_ISLNK(met.mode):
-            self._scan.unread.append(Unread(folder, name, met.at, 0, left_out))
-        elif not stat.S_ISREG(met.mode):
-            folder.skipped[name] = kind_reason(met.mode)
-        elif met.size <= self._rules.max_file_bytes:
-            self._scan.unread.append(Unread(folder, name, met.at, met.size, left_out))
-        elif path in self._rules.also:
-            self._scan.asked_for = True
-            self._scan.unread.append(Unread(folder, name, met.at, met.size, forced=True))
-        else:
-            folder.skipped[name] = size_reason(self._rules.max_file_bytes)
-
-    def _is_left_out(self, frame: Frame, met: Met, path: bytes, is_folder: bool) -> bool:
-        name, known = met.name, frame.known
-        if _is_never_held(name) or path == ROOT_LEFT_OUT:
-            return True
-        if frame.same_rules and known is not None:
-            # The rules said so last time and have not changed.
-            if known.left_out.get(name) is is_folder:
-                return True
-            if name in known.folders if is_folder else met.was_held:
-                return False
-        return frame.rulings().ignores(name, is_folder)
-
-    def _is_asked_for(self, name: bytes, path: bytes) -> bool:
-        asked = path in self._rules.also or path in self._also_within
-        return asked and not _is_git(name)
-
 
 class _ChangedError(Exception):
     """Something in a part of the tree is not as it was."""
-
-
-def _is_git(name: bytes) -> bool:
-    return name == b".git" or (_FOLDS_CASE and name.lower() == b".git")
-
-
-def _is_never_held(name: bytes) -> bool:
-    return name in NEVER_HELD or _is_git(name)
-
-
-def _folders_of(paths: Collection[bytes]) -> dict[bytes, set[bytes]]:
-    """List, for each folder on the way to one of *paths*, the names asked for in it."""
-    within: dict[bytes, set[bytes]] = {}
-    for path in paths:
-        above, _, name = path.rpartition(b"/")
-        while name:
-            within.setdefault(above, set()).add(name)
-            above, _, name = above.rpartition(b"/")
-    return within

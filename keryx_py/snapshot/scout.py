@@ -44,12 +44,20 @@ class Scout:
         """Start going over *parts*, the last first. Raises OSError."""
         self._numbers = {part.path: number for number, part in enumerate(parts)}
         self._marks = mmap.mmap(-1, len(parts))
-        # A Ctrl-C is the first process's alone: here it would run on as a second shell.
+        # A Ctrl-C is the first process's alone: the second would run on as a second shell.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        self._process = os.fork()
+        try:
+            self._process = os.fork()
+        except OSError:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            raise
         if self._process == 0:
             _go_over(parts, is_unchanged, self._marks)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        except BaseException:  # a Ctrl-C that waited
+            self.dismiss()
+            raise
 
     def vouches_for(self, folder: Folder) -> bool:
         """Whether *folder* and all below it were found to be unchanged; if it is one of the parts

@@ -6,7 +6,6 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,16 +18,15 @@ from keryx_py.snapshot.failures import (
     SnapshotError,
     told_as_snapshot_errors,
 )
-from keryx_py.snapshot.frame import Known
+from keryx_py.snapshot.keys import Side, SnapshotKey, parse_ref_name, ref_name_of, title_of
+from keryx_py.snapshot.last_walk import LastWalk
 from keryx_py.snapshot.listing import FileChange, TreeState
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.packs import PackWriter
 from keryx_py.snapshot.room import Limits, Room
 from keryx_py.snapshot.roots import RootRefusedError, check_root
-from keryx_py.snapshot.scan import Scan
-from keryx_py.snapshot.seen import Folder
-from keryx_py.snapshot.seen_file import SeenFile
 from keryx_py.snapshot.settling import settle
+from keryx_py.snapshot.sorting import Scan
 from keryx_py.snapshot.taking import (
     Capturing,
     Packing,
@@ -55,21 +53,6 @@ __all__ = [
     "SnapshotStore",
     "WalkProgress",
 ]
-
-
-class Side(Enum):
-    """Which of a point's two captures."""
-
-    BEFORE = "before"
-    END = "end"
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotKey:
-    """The name of one capture; its ref is refs/keryx/<number>/<side>."""
-
-    number: int
-    side: Side = Side.BEFORE
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +82,7 @@ class SnapshotStore:
         self.notices = notices
         """What opening found and mended, for the person."""
         self._objects: ObjectDatabase | None = None
-        self._known: Folder | None = None
-        self._seen_file: SeenFile | None = None
+        self._last_walk = LastWalk(place)
         self._early: EarlyWork | None = None
         self._may_begin_early = True
         self._shared = False
@@ -143,14 +125,13 @@ class SnapshotStore:
         Raises SnapshotError, also when another directory now stands at the root.
         """
         self._await_early(progress)
-        self._recall()
+        self._last_walk.recall(self._open_objects)
         capturing = Capturing(self._place, frozenset(also), progress)
         with told_as_snapshot_errors("the work tree cannot be read"), capturing.opened() as root:
-            known = self._known
-            scan = capturing.walk(root, None if known is None else Known(known))
+            scan = capturing.walk(root, self._last_walk.known())
             capturing.read(root, scan, OnlyNamed())
             build_trees(scan.root, None, _always, _name_tree)
-        self._remember(scan)
+        self._last_walk.remember(scan)
         return tree_state(scan.root)[0]
 
     def take(
@@ -173,11 +154,11 @@ class SnapshotStore:
             with self._stored(capturing, root) as stored:
                 state, record = tree_state(stored.scan.root)
                 commit = put_capture(
-                    stored.keeper.keep_object, stored.tree, record, _title(key), taken_at
+                    stored.keeper.keep_object, stored.tree, record, title_of(key), taken_at
                 )
                 stored.room.check(stored.writer.size, 0)
                 self._pin(stored, key, commit)
-            self._remember(stored.scan)
+            self._last_walk.remember(stored.scan)
             self._tidy(stored, also)
         return state
 
@@ -207,8 +188,8 @@ class SnapshotStore:
         with told_as_snapshot_errors("the work tree cannot be read"), capturing.opened() as root:
             with self._stored(capturing, root) as stored:
                 stored.objects.commit_pack(stored.writer)
-            self._remember(stored.scan)
-            self._save_seen(stored)
+            self._last_walk.remember(stored.scan)
+            self._last_walk.save(stored.scan, stored.objects)
 
     @contextmanager
     def _stored(self, capturing: Capturing, root: int) -> Iterator[_Stored]:
@@ -217,9 +198,9 @@ class SnapshotStore:
         The caller puts it in place; when it fails to, the pack is taken away.
         """
         objects = self._made_ready()
-        self._recall()
-        known, state = self._known, objects.state
-        scan = capturing.walk(root, None if known is None else Known(known, objects.held, state))
+        self._last_walk.recall(self._open_objects)
+        state = objects.state
+        scan = capturing.walk(root, self._last_walk.known_stored(objects))
         room = Room(self._place.folder, self._place.limits, scan.unread)
         writer = PackWriter(objects.pack_folder)
         try:
@@ -234,34 +215,11 @@ class SnapshotStore:
             for folder in visited:
                 folder.kept = state
 
-    def _remember(self, scan: Scan) -> None:
-        """Start the next walk from this one, unless it held what a plain one would not."""
-        if not scan.asked_for:
-            self._known = scan.root
-
-    def _recall(self) -> None:
-        """Read what an earlier process saw, at the first capture."""
-        settings, like = self._place.settings(), self._place.like
-        if self._seen_file is None and self._place.folder.exists():
-            self._seen_file = SeenFile(self._place.folder, settings)
-            seen = self._seen_file.load()
-            objects = self._open_objects()
-            if seen is not None and self._seen_file.packs <= objects.pack_names():
-                for folder in seen.below():
-                    folder.kept = objects.state
-            self._known = self._known or seen
-        if self._known is None and like is not None:
-            self._known = SeenFile(like, settings).load()
-
-    def _save_seen(self, stored: _Stored) -> None:
-        if self._seen_file is not None and not stored.scan.asked_for:
-            self._seen_file.save(stored.scan.root, stored.objects.pack_names())
-
     def _tidy(self, stored: _Stored, also: Collection[bytes]) -> None:
         # The snapshot is kept by now: what fails here costs time or space later, and no more.
         with suppress(OSError):
             if not also:  # an undo point: the end of its rewind is captured soon
-                self._save_seen(stored)
+                self._last_walk.save(stored.scan, stored.objects)
             commits = self._commits()
             if self._shared and len(commits) > 1:
                 # Not after the first capture, which is to be quick.
@@ -273,12 +231,12 @@ class SnapshotStore:
         objects = stored.objects
         pack = objects.commit_pack(stored.writer)
         try:
-            refs.write_ref(self._place.folder, _ref_name(key), commit)
+            refs.write_ref(self._place.folder, ref_name_of(key), commit)
         except BaseException:
             with suppress(OSError):
-                refs.remove_refs(self._place.folder, [_ref_name(key)])
+                refs.remove_refs(self._place.folder, [ref_name_of(key)])
             # As long as a ref might need it, the pack stays.
-            if pack is not None and not refs.is_there(self._place.folder, _ref_name(key)):
+            if pack is not None and not refs.is_there(self._place.folder, ref_name_of(key)):
                 objects.take_back(pack)
             raise
 
@@ -338,7 +296,7 @@ class SnapshotStore:
             return
         with told_as_snapshot_errors("old snapshots cannot be removed"):
             gone = self._commits()
-            refs.remove_refs(self._place.folder, [_ref_name(key) for key in keys])
+            refs.remove_refs(self._place.folder, [ref_name_of(key) for key in keys])
             kept = self._commits()
             if wholly:
                 self._open_objects().purge(self._reader().reachable(kept.values()))
@@ -386,7 +344,7 @@ class SnapshotStore:
 
     def _commit_of(self, key: SnapshotKey) -> bytes:
         """Read one ref alone: there may be many. Raises KeyError when it is not there."""
-        commit = refs.read_ref(self._place.folder, _ref_name(key))
+        commit = refs.read_ref(self._place.folder, ref_name_of(key))
         if commit is None:
             raise KeyError(key)
         return commit
@@ -438,19 +396,3 @@ def _always(_: bytes) -> bool:
 
 def _name_tree(data: bytes) -> bytes:
     return object_id(ObjectKind.TREE, data)
-
-
-def _title(key: SnapshotKey) -> str:
-    return f"snapshot {key.number}, {key.side.value}"
-
-
-def _ref_name(key: SnapshotKey) -> str:
-    return f"{key.number}/{key.side.value}"
-
-
-def parse_ref_name(name: str) -> SnapshotKey | None:
-    """Read what stands after refs/keryx/; None when it names no capture."""
-    number, _, side = name.partition("/")
-    if not number.isdecimal() or side not in {known.value for known in Side}:
-        return None
-    return SnapshotKey(int(number), Side(side))

@@ -23,8 +23,9 @@ from keryx_py.snapshot.record import Record, make_record
 from keryx_py.snapshot.room import Limits, Room
 from keryx_py.snapshot.roots import identities, open_root
 from keryx_py.snapshot.ruling import RulesUnreadableError
-from keryx_py.snapshot.scan import Scan, ScanRules, Walk
+from keryx_py.snapshot.scan import Walk
 from keryx_py.snapshot.seen import Folder
+from keryx_py.snapshot.sorting import Scan, ScanRules
 
 
 @dataclass(frozen=True, slots=True)

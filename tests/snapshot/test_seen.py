@@ -12,9 +12,9 @@ import pytest
 from keryx_py.snapshot.contents import OnlyNamed, ReadingRules, read_unread
 from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.reading import TICK
-from keryx_py.snapshot.scan import Scan, Unread
 from keryx_py.snapshot.seen import Folder, Totals, row_to_trust
 from keryx_py.snapshot.seen_file import SeenFile
+from keryx_py.snapshot.sorting import Scan, Unread
 from keryx_py.snapshot.statuses import NEVER, SIZE, columns_of, row_of
 from keryx_py.snapshot.store import Limits, Side, SnapshotKey, WalkProgress
 from tests.snapshot.ground import Project, fill_with_oddities, git
