@@ -46,17 +46,6 @@ class Differing:
         )
         return _joined(texts, most_lines)
 
-    def diff_captures(
-        self,
-        old: SnapshotKey | None,
-        new: SnapshotKey | None,
-        limit: Limit,
-        most_lines: int | None,
-    ) -> str:
-        """Write the difference from one capture to another; None is the disk now."""
-        texts = (diff_file(one.path, one.old, one.new) for one in self.compare(old, new, limit))
-        return _joined(texts, most_lines)
-
     def compare(
         self, old: SnapshotKey | None, new: SnapshotKey | None, limit: Limit
     ) -> Iterator[Compared]:

@@ -45,7 +45,6 @@ from keryx_py.snapshot.store import (
 )
 
 __all__ = [
-    "DiffStyle",
     "ListedPoint",
     "RefusedError",
     "RewindReport",
@@ -73,12 +72,6 @@ class ListedPoint:
     no snapshot."""
     changed_since: int | None
     """How many the person changed after its end and before the next capture or now."""
-
-
-class DiffStyle:
-    """How many lines of a difference are made at most."""
-
-    SCREEN_LINES = 2000
 
 
 class Rewinder:
@@ -426,19 +419,6 @@ class Rewinder:
         if plan.files is None or not plan.files.changes:
             return ""
         return self._differing(plan).diff_changes(plan.files.changes, most_lines)
-
-    def diff_points(
-        self,
-        first: int,
-        second: int | None = None,
-        paths: Sequence[bytes] = (),
-        most_lines: int | None = None,
-    ) -> str:
-        """The unified difference from the files before point *first* to those before *second*,
-        or to the work tree now. Raises RefusedError."""
-        old, new = self._sides(Since(first, second))
-        limit = self._limit(paths, old, new)
-        return self._differing().diff_captures(old, new, limit, most_lines)
 
     def compare(self, span: Span, paths: Sequence[bytes] = ()) -> Iterator[Compared]:
         """Read what differs in *span*, file by file. Raises RefusedError at once, or on the way."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from keryx_py.rewind.hunks import Hunk, HunkedPath, HunkKind, hunk_text, split_hunk
-from keryx_py.rewind.rewinder import DiffStyle, Picking
+from keryx_py.rewind.rewinder import Picking
 from keryx_py.shell.asker import Answers
 from keryx_py.shell.line import UsageError
-from keryx_py.shell.render import counted, diff_text, first_lines
+from keryx_py.shell.render import SCREEN_LINES, counted, diff_text, first_lines
 from keryx_py.shell.screen import Screen
 from keryx_py.shell.visible import shown_path
 
@@ -145,4 +145,4 @@ def _question(at: HunkedPath, hunk: Hunk) -> str:
 
 
 def _drawn(at: HunkedPath, hunk: Hunk) -> Text:
-    return diff_text(first_lines(hunk_text(at, hunk), DiffStyle.SCREEN_LINES))
+    return diff_text(first_lines(hunk_text(at, hunk), SCREEN_LINES))

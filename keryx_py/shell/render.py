@@ -71,6 +71,10 @@ def fold(text: str, lines: int) -> str:
     return "\n".join(short(row) for row in [*rows[:head], folded, *rows[-tail:]])
 
 
+SCREEN_LINES = 2000
+"""How many lines of a difference are shown on the screen at most."""
+
+
 def first_lines(text: str, lines: int) -> str:
     """Keep the first *lines* lines of *text*, and say where it was cut."""
     rows = text.split("\n")

@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from keryx_py.rewind.plan import RewindPlan, Way
 from keryx_py.rewind.rewinder import (
-    DiffStyle,
     ListedPoint,
     RefusedError,
     Rewinder,
@@ -26,7 +25,7 @@ from keryx_py.shell.picking import Chosen, Decision, Picker
 from keryx_py.shell.point_names import with_numbers
 from keryx_py.shell.points_view import points_text
 from keryx_py.shell.project import OpenProject
-from keryx_py.shell.render import ERROR, WARNING
+from keryx_py.shell.render import ERROR, SCREEN_LINES, WARNING
 from keryx_py.shell.report_view import report_text
 from keryx_py.shell.rewind_view import LineCounts, Ways, named_paths, preview_text
 from keryx_py.shell.rewind_words import (
@@ -42,8 +41,6 @@ from keryx_py.shell.turn_view import CaptureView, Clock
 from keryx_py.shell.visible import visible
 
 T = TypeVar("T")
-
-SCREEN_LINES = DiffStyle.SCREEN_LINES
 
 WAYS = Ways(
     confirm="/rewind confirm applies it",

@@ -21,11 +21,11 @@ from keryx_py.rewind.plan import (
     kind_of,
 )
 from keryx_py.rewind.points import PointKind, RewindPoint
-from keryx_py.rewind.rewinder import DiffStyle
 from keryx_py.shell.line import quote_word
 from keryx_py.shell.points_view import point_label, spans
 from keryx_py.shell.render import (
     QUIET,
+    SCREEN_LINES,
     WARNING,
     counted,
     diff_text,
@@ -101,7 +101,7 @@ def preview_text(
     if plan.files is not None:
         _files_part(text, plan, plan.files, counts, ways)
     if diff:
-        text.append_text(diff_text(first_lines(diff, DiffStyle.SCREEN_LINES)))
+        text.append_text(diff_text(first_lines(diff, SCREEN_LINES)))
         text.append("\n")
     _history_part(text, plan)
     rest_text(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from keryx_py.rewind.comparing import Since
 from keryx_py.rewind.plan import Way
 from keryx_py.rewind.rewinder import RefusedError, Rewinder, StalePlanError
 from keryx_py.session.archive import Mode, RunEntry, SnapshotOutcome
@@ -176,7 +177,7 @@ def test_a_damaged_folder_that_is_needed_is_named_in_the_preview(
     said = refuse(project, lambda it: it.plan(turn, Mode.FILES, way=way))
 
     assert f"the snapshot of point {turn} is damaged" in said
-    said = refuse(project, lambda it: it.diff_points(turn))
+    said = refuse(project, lambda it: list(it.compare(Since(turn))))
     assert "damaged" in said
 
 

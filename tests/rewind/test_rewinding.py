@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from keryx_py.rewind.comparing import Since
 from keryx_py.rewind.plan import Author, AuthorKind, NotUndone
 from keryx_py.rewind.recovery import is_cut_short, recover
 from keryx_py.rewind.restore_journal import journal_path, read_journal
 from keryx_py.rewind.rewinder import RefusedError
+from keryx_py.rewind.textdiff import diff_file
 from keryx_py.session.archive import (
     CaptureEntry,
     Mode,
@@ -481,17 +483,21 @@ def test_differences_between_points(project: Project) -> None:
     project.write("g", "mine\n")
     rewinder = project.rewinder()
 
-    assert "-0\n+1\n" in rewinder.diff_points(1, 2)
-    assert "-1\n+0\n" in rewinder.diff_points(2, 1)
-    since = rewinder.diff_points(2)
+    def told(first: int, second: int | None = None, *paths: bytes) -> str:
+        found = rewinder.compare(Since(first, second), paths)
+        return "".join(diff_file(one.path, one.old, one.new) for one in found)
+
+    assert "-0\n+1\n" in told(1, 2)
+    assert "-1\n+0\n" in told(2, 1)
+    since = told(2)
     assert "-1\n+2\n" in since
     assert "+mine\n" in since
-    assert "mine" not in rewinder.diff_points(2, None, [b"f"])
-    assert rewinder.diff_points(2, 2) == ""
+    assert "mine" not in told(2, None, b"f")
+    assert told(2, 2) == ""
     with pytest.raises(RefusedError, match="names nothing"):
-        rewinder.diff_points(2, None, [b"nope"])
+        told(2, None, b"nope")
     with pytest.raises(RefusedError, match="no point 9"):
-        rewinder.diff_points(2, 9)
+        told(2, 9)
 
 
 # ---- recovery
