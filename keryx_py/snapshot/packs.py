@@ -11,6 +11,7 @@ import hashlib
 import os
 import secrets
 import struct
+import sys
 import zlib
 from array import array
 from collections import Counter
@@ -171,24 +172,29 @@ def encode_index(
 
 def _encode_entries(oids: Sequence[bytes], offsets: Sequence[int], crcs: Sequence[int]) -> bytes:
     """Encode an index up to the checksums at its end."""
-    ordered = sorted(zip(oids, crcs, offsets, strict=True))
+    order = sorted(range(len(oids)), key=oids.__getitem__)
     counts = Counter(oid[0] for oid in oids)
-    large = [offset for _, _, offset in ordered if offset >= _LARGE]
+    large = [offsets[at] for at in order if offsets[at] >= _LARGE]
     places = iter(range(len(large)))
-    number = len(ordered)
+    small = (offsets[at] if offsets[at] < _LARGE else _LARGE | next(places) for at in order)
     return b"".join(
         (
             _INDEX_MAGIC,
             _FAN.pack(*accumulate(counts[byte] for byte in range(256))),
-            b"".join([oid for oid, _, _ in ordered]),
-            struct.pack(f">{number}I", *[crc for _, crc, _ in ordered]),
-            struct.pack(
-                f">{number}I",
-                *[at if at < _LARGE else _LARGE | next(places) for _, _, at in ordered],
-            ),
-            struct.pack(f">{len(large)}Q", *large),
+            b"".join(map(oids.__getitem__, order)),
+            _encode_column("I", map(crcs.__getitem__, order)),
+            _encode_column("I", small),
+            _encode_column("Q", large),
         )
     )
+
+
+def _encode_column(kind: str, values: Iterable[int]) -> bytes:
+    """Encode numbers with their highest byte first; not by way of a list, for they are many."""
+    column = array(kind, values)
+    if sys.byteorder == "little":
+        column.byteswap()
+    return column.tobytes()
 
 
 def _finish_index(front: bytes, pack_checksum: bytes) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,29 +102,30 @@ class SeenFile:
             return False
         folders = [folder for folder in root.below() if folder.path in self._since_base]
         gone = self._since_base - {folder.path for folder in folders}
-        body = self._body(self._base_digest, packs, folders, gone)
-        if len(body) * _RECENT_SHARE > self._base_size:
+        blocks = self._blocks(self._base_digest, packs, folders, gone)
+        if sum(map(len, blocks)) * _RECENT_SHARE > self._base_size:
             return False
-        _write(self._recent, body)
+        _write(self._recent, blocks)
         return True
 
     def _save_base(self, root: Folder, packs: frozenset[bytes]) -> None:
-        body = self._body(b"", packs, root.below(), ())
-        self._base_digest = _write(self._base, body)
-        self._base_size = len(body)
+        blocks = self._blocks(b"", packs, root.below(), ())
+        self._base_digest = _write(self._base, blocks)
+        self._base_size = sum(map(len, blocks))
         self._since_base.clear()
         self._recent.unlink(missing_ok=True)
 
-    def _body(
+    def _blocks(
         self,
         base: bytes,
         packs: frozenset[bytes],
         folders: Iterable[Folder],
         gone: Iterable[bytes],
-    ) -> bytes:
+    ) -> list[bytes]:
+        # Not joined: for a large tree that would be the whole once more.
         blocks = [_encode_folder(folder) for folder in folders]
         head = [self._about, _sized(base), _names(packs), _names(gone), _COUNT.pack(len(blocks))]
-        return b"".join([*head, *blocks])
+        return head + blocks
 
     def _read(self, path: Path, base: bytes) -> _Loaded:
         try:
@@ -134,7 +135,7 @@ class SeenFile:
         start = len(_MAGIC) + _DIGEST_BYTES
         body = data[start:]
         digest = data[len(_MAGIC) : start]
-        if not data.startswith(_MAGIC) or _digest(body) != digest:
+        if not data.startswith(_MAGIC) or _digest([body]) != digest:
             raise _UnusableError
         reader = _Reader(body)
         if reader.take(len(self._about)) != self._about or reader.sized() != base:
@@ -303,20 +304,23 @@ def _names(names: Iterable[bytes]) -> bytes:
     return _COUNT.pack(len(names)) + _sized(b"\0".join(names))
 
 
-def _digest(body: bytes) -> bytes:
-    return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
+def _digest(blocks: Iterable[bytes]) -> bytes:
+    digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    for block in blocks:
+        digest.update(block)
+    return digest.digest()
 
 
-def _write(path: Path, body: bytes) -> bytes:
-    """Write *body* aside and rename it; return its digest.
+def _write(path: Path, blocks: Sequence[bytes]) -> bytes:
+    """Write *blocks* aside and rename the file; return their digest.
 
     Not flushed: what a power cut leaves is told by the digest.
     """
-    digest = _digest(body)
+    digest = _digest(blocks)
     aside = path.with_name(path.name + ".lock")
     aside.unlink(missing_ok=True)
     descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        file.writelines((_MAGIC, digest, body))
+        file.writelines((_MAGIC, digest, *blocks))
     aside.replace(path)
     return digest

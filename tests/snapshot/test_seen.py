@@ -137,9 +137,10 @@ def test_a_tree_seen_but_not_stored_is_stored_by_the_next_capture(project: Proje
     git(project.shadow, "fsck", "--full", "--strict")
 
 
+@pytest.mark.parametrize("resumed", [False, True])
 @pytest.mark.parametrize("whole", [False, True])
 def test_what_the_store_lost_is_stored_anew_although_nothing_changed(
-    project: Project, tmp_path: Path, whole: bool
+    project: Project, tmp_path: Path, whole: bool, resumed: bool
 ) -> None:
     for number in range(20):
         project.write(f"d/{number % 3}/{number}", b"%d" % number)
@@ -155,11 +156,32 @@ def test_what_the_store_lost_is_stored_anew_although_nothing_changed(
         refs = project.shadow / "refs" / "keryx"
         refs.rename(tmp_path / "refs")
 
-    state = store.take(SnapshotKey(3), 3.0)
+    state = (project.open() if resumed else store).take(SnapshotKey(3), 3.0)
 
     fresh = project.open()
     assert dict(fresh.load(SnapshotKey(3)).listing) == dict(state.listing)
     assert all(fresh.read(entry.oid) for entry in state.listing.values() if entry.oid)
+    git(project.shadow, "fsck", "--full", "--strict")
+
+
+def test_what_was_stored_last_and_lost_is_stored_anew_on_resume(project: Project) -> None:
+    for number in range(40):
+        project.write(f"{number % 8}/{number}/f", b"x")
+    age()
+    store = project.open()
+    store.take(FIRST, 1.0)
+    packs = set((project.shadow / "objects" / "pack").iterdir())
+    project.write("3/3/f", b"y")
+    age()
+    store.take(SnapshotKey(2), 2.0)
+    assert (project.shadow / "keryx-seen-recent").exists()
+    for pack in set((project.shadow / "objects" / "pack").iterdir()) - packs:
+        pack.unlink()
+    (project.shadow / "refs" / "keryx" / "2" / "before").unlink()
+
+    state = project.open().take(SnapshotKey(3), 3.0)
+
+    assert project.open().read(state.listing[b"3/3/f"].oid) == b"y"
     git(project.shadow, "fsck", "--full", "--strict")
 
 
@@ -225,6 +247,23 @@ def test_a_file_replaced_by_a_folder_or_link_is_judged_anew(project: Project) ->
 
     assert state.ignored == {b"build"}
     assert set(state.listing) == {b".gitignore"}
+
+
+def test_a_folder_that_was_left_out_and_becomes_a_file_is_judged_anew(project: Project) -> None:
+    project.write(".gitignore", b"build/\n")
+    project.write("build/x")
+    project.write("other")
+    age()
+    store = project.open()
+    assert store.take(FIRST, 1.0).ignored == {b"build"}
+    (project.root / "build" / "x").unlink()
+    (project.root / "build").rmdir()
+    project.write("build", b"a file is not matched")
+
+    state = store.take(SnapshotKey(2), 2.0)
+
+    assert state.ignored == frozenset()
+    assert b"build" in state.listing
 
 
 @pytest.mark.parametrize("name", ["keryx-seen", "keryx-seen-recent"])
