@@ -12,6 +12,10 @@ _SHOWN_EACH = 0.05
 """How long a waiter goes without word of the progress, in seconds."""
 
 
+EARLY_WALK = "keryx-early-walk"
+"""The name of the thread that works early."""
+
+
 class _StoppedError(Exception):
     """The work was told to stop."""
 
@@ -28,7 +32,7 @@ class EarlyWork:
         self._stopping = False
         self._latest: WalkProgress | None = None
         # A daemon: it must not keep a process alive that ends in haste.
-        self._thread = threading.Thread(target=self._run, name="keryx-early-walk", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=EARLY_WALK, daemon=True)
         self._thread.start()
 
     def wait(self, progress: Progress | None) -> None:

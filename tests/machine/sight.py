@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from keryx_py.snapshot.early import EARLY_WALK
 from tests.rewind.play import Look
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -36,6 +38,10 @@ def as_root() -> Iterator[None]:
     if saved != 0 or effective == 0:
         yield
         return
+    # A walk begun early would go on as root: its thread has the rights that the process has.
+    for thread in threading.enumerate():
+        if thread.name == EARLY_WALK:
+            thread.join()
     os.seteuid(0)
     try:
         yield
