@@ -173,6 +173,8 @@ def _is_same(folder: Folder, before: Folder) -> bool:
         and folder.device == before.device
         and folder.text == before.text
         and folder.tree == before.tree
+        # Modes deep below change these and no tree.
+        and folder.totals == before.totals
         and folder.left_out == before.left_out
         and folder.skipped == before.skipped
         and folder.refused == before.refused

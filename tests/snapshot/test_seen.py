@@ -185,6 +185,23 @@ def test_what_was_stored_last_and_lost_is_stored_anew_on_resume(project: Project
     git(project.shadow, "fsck", "--full", "--strict")
 
 
+def test_a_mode_that_changed_deep_below_is_held_on_resume(project: Project) -> None:
+    for number in range(40):
+        project.write(f"{number % 8}/a/b/c/{number}/f", b"x")
+    age()
+    store = project.open()
+    store.take(FIRST, 1.0)
+    (project.root / "3" / "a" / "b" / "c" / "3").chmod(0o555)
+    store.take(SnapshotKey(2), 2.0)
+    assert (project.shadow / "keryx-seen-recent").exists()
+
+    state = project.open().take(SnapshotKey(3), 3.0)
+
+    assert state.listing[b"3/a/b/c/3"].mode == 0o555
+    assert project.open().load(SnapshotKey(3)).listing[b"3/a/b/c/3"].mode == 0o555
+    assert project.open().look() == state
+
+
 def test_what_could_not_be_read_is_not_trusted(project: Project) -> None:
     there = project.write("f", b"x")
     row = row_of(there.stat())
