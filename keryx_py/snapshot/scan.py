@@ -200,6 +200,9 @@ class Walk:
         descriptor = self._descent.descriptor()
         listed = os.fsencode("\0".join(os.listdir(descriptor)))
         names = listed.split(b"\0") if listed else []
+        if not names:
+            # Raises where it may be listed, but not looked into: so does asking for any name.
+            os.stat(".", dir_fd=descriptor)
         stats = self._statuses.read(descriptor, names)
         if known is not None and known.device != status.st_dev:
             known = None
