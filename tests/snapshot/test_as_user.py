@@ -43,15 +43,17 @@ def test_unreadable_files_and_folders_are_named(project: Project, base: Path) ->
     project.write("locked", b"x", 0o000)
     project.write("shut/x")
     project.write("listed/x")
+    (project.root / "empty").mkdir()
     (project.root / "shut").chmod(0o000)
-    (project.root / "listed").chmod(0o600)
+    for name in ("listed", "empty"):  # their names may be read, what they name may not
+        (project.root / name).chmod(0o600)
 
     def act() -> None:
         state = project.open().take(FIRST, 1.0)
 
         assert set(state.listing) == {b"a"}
         assert state.skipped == tuple(
-            Skipped(path, "unreadable") for path in (b"listed", b"locked", b"shut")
+            Skipped(path, "unreadable") for path in (b"empty", b"listed", b"locked", b"shut")
         )
         assert project.open().load(FIRST) == state
 
