@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Generator, Iterator
@@ -30,6 +31,12 @@ JUDGE = "git"
 """The program that judges what keryx stored; keryx itself does not need it."""
 
 SEALED = ("GIT_", "KERYX_", "XDG_", "OPENAI_", "ANTHROPIC_", "LC_")
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the tests also where they run in the background, where shells ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager

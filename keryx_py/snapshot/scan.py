@@ -282,12 +282,17 @@ class Walk:
         self._count(len(names) - len(frame.waiting))
 
     def _list_narrow(self, above: Frame, path: bytes, status: os.stat_result) -> Frame:
-        """List only the names of the current folder that were asked for. Raises OSError."""
-        asked = sorted(self._sorting.asked_in(path))
-        names, stats = self._ask_each(self._descent.descriptor(), asked)
+        """Look only at the names in the current folder that were asked for. Raises OSError."""
+        asked = self._sorting.asked_in(path)
+        descriptor = self._descent.descriptor()
+        names, stats = self._ask_each(descriptor, sorted(asked))
         listed, ids = b"\0".join(names), bytearray(len(names) * ID_BYTES)
         mode = stat.S_IMODE(status.st_mode)
         folder = Folder(path, mode, status.st_dev, listed, stats, ids, narrow=True)
+        with os.scandir(descriptor) as there:
+            for entry in there:
+                if (name := os.fsencode(entry.name)) not in asked:
+                    folder.left_out[name] = entry.is_dir(follow_symlinks=False)
         return Frame(above, folder, None, same_rules=False, unchanged=False)
 
 

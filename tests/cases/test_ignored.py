@@ -53,6 +53,25 @@ def test_a_folder_in_an_ignored_one_is_not_replaced_by_the_file_that_it_was(
     }
 
 
+def test_a_folder_that_a_rewind_made_stays_with_what_was_put_in_it_under_a_new_rule(
+    root: Path, sit: Sit
+) -> None:
+    """A redo of it sees what it holds besides what the undo point was asked for."""
+    (root / "build/sub").mkdir(parents=True)
+    (root / "build/sub/old").write_text("old\n")
+    sitting = sit()
+    sitting.play(shell("rm -r build"))
+    sitting.rewind(1)
+    (root / ".gitignore").write_text("build/\n")
+    (root / "build/sub/mine").write_text("mine\n")
+
+    said = sitting.play("/redo")
+
+    assert "build/sub (holds build/sub/mine)" in said
+    assert "failed" not in said
+    assert set(look_at(root)) == {".gitignore", "build", "build/sub", "build/sub/mine"}
+
+
 def test_a_file_that_was_ignored_until_the_turn_stays(root: Path, sit: Sit) -> None:
     """IGN-01: b) the snapshot does not hold it, the turn takes the rule away."""
     (root / ".gitignore").write_text("secret.env\n")
