@@ -11,18 +11,22 @@ from collections.abc import Mapping, Sequence
 from keryx_py.rewind.attribution import Chapter
 from keryx_py.rewind.interleave import (
     ANYTHING,
+    LONG_AGO,
+    NOW,
     OtherTurn,
     Reach,
+    Reading,
     Span,
     interleave,
     list_reaches,
+    list_readings,
 )
 from keryx_py.rewind.other_sessions import OtherSessions, read_other_turns
 from keryx_py.rewind.plan import AuthorKind
 from keryx_py.rewind.timeline import Stretch
-from keryx_py.session.archive import CaptureEntry, Entries, SnapshotEntry
+from keryx_py.session.archive import Entries
 from keryx_py.snapshot.listing import FileChange, Listing
-from keryx_py.snapshot.store import Side, SnapshotKey, SnapshotStore
+from keryx_py.snapshot.store import SnapshotKey, SnapshotStore
 
 
 class Chronicle:
@@ -40,8 +44,7 @@ class Chronicle:
         self._start = start
         self._others = others
         self._turns: tuple[OtherTurn, ...] | None = None
-        self._begun: Mapping[SnapshotKey, float] = {}
-        self._ended: Mapping[SnapshotKey, float] = {}
+        self._readings: Mapping[SnapshotKey, Reading] = {}
         self._reaches: Mapping[int, Reach] = {}
 
     def tell(self, stretch: Stretch) -> tuple[Chapter, ...]:
@@ -89,9 +92,8 @@ class Chronicle:
         return frozenset(change.path for chapter in others for change in chapter.changes)
 
     def _span(self, stretch: Stretch) -> Span:
-        # The walk of a capture takes its time: it began at the first, and had ended by the second.
-        begun = self._begun.get(stretch.before, -math.inf)
-        ended = self._ended.get(stretch.after, math.inf) if stretch.after else math.inf
+        begun = self._readings.get(stretch.before, LONG_AGO)
+        ended = self._readings.get(stretch.after, NOW) if stretch.after else NOW
         author = stretch.author
         turn = author.turn if author is not None and author.kind is AuthorKind.TURN else None
         return Span(begun, ended, ANYTHING if turn is None else self._reaches.get(turn, ANYTHING))
@@ -104,20 +106,9 @@ class Chronicle:
     def _read_others(self) -> tuple[OtherTurn, ...]:
         if self._others is None:
             return ()
-        self._begun = self._store.taken_at()
-        since = self._begun.get(self._start, -math.inf)
-        turns = read_other_turns(self._others, self._entries, since)
+        taken = self._store.taken_at()
+        turns = read_other_turns(self._others, self._entries, taken.get(self._start, -math.inf))
         if turns:
-            self._ended = _recorded_at(self._entries)
+            self._readings = list_readings(self._entries, taken)
             self._reaches = list_reaches(self._entries)
         return turns
-
-
-def _recorded_at(entries: Entries) -> Mapping[SnapshotKey, float]:
-    """When the archive says that each capture had been taken."""
-    times: dict[SnapshotKey, float] = {}
-    for entry in entries:
-        if isinstance(entry, SnapshotEntry | CaptureEntry):
-            side = Side.BEFORE if isinstance(entry, SnapshotEntry) else Side.END
-            times[SnapshotKey(entry.number, side)] = entry.at
-    return times

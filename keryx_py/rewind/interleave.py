@@ -4,10 +4,14 @@ A stretch of this session says how a path was when it began and when it ended. E
 another session that ran meanwhile and changed the path saw it twice more, so that the stretch is
 cut into pieces. A piece is theirs whose turn was running; two running at once, and both could have
 written the path, share it; with none running it is whose the stretch is.
+
+Reading the files takes a while, so that of two captures taken at once neither came first. They are
+put in the order in which the path changed least.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +21,14 @@ from keryx_py.rewind.attribution import Chapter
 from keryx_py.rewind.difference import is_within
 from keryx_py.rewind.plan import Author, AuthorKind
 from keryx_py.rewind.span import DELEGATE_TOOL
-from keryx_py.session.archive import DamagedEntry, Entries, RunEntry
+from keryx_py.session.archive import (
+    CaptureEntry,
+    DamagedEntry,
+    Entries,
+    RunEntry,
+    SnapshotEntry,
+)
+from keryx_py.snapshot.keys import Side, SnapshotKey
 from keryx_py.snapshot.listing import FileChange, FileState
 
 
@@ -41,37 +52,63 @@ ANYTHING = Reach(anything=True)
 
 
 @dataclass(frozen=True, slots=True)
-class OtherTurn:
-    """What a turn, or a rewind, of another session changed, by its own captures."""
+class Reading:
+    """When the files were read for a capture, in seconds since the epoch."""
 
-    author: Author
-    begun: float
-    ended: float
-    """Seconds since the epoch, as is *begun*."""
-    changes: Mapping[bytes, FileChange]
-    """By path."""
-    reach: Reach = ANYTHING
+    since: float
+    until: float
+    """By when it was recorded that they had been read."""
+
+    def is_before(self, other: Reading) -> bool:
+        """Whether all of it was over when *other* began."""
+        return self.until <= other.since
+
+
+LONG_AGO = Reading(-math.inf, -math.inf)
+NOW = Reading(math.inf, math.inf)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """When a stretch of this session was, and what could be written in it."""
+    """From one capture to another, and what could be written meanwhile by whose time it was."""
 
-    begun: float
-    ended: float
+    begun: Reading
+    ended: Reading
     reach: Reach = ANYTHING
-    """What the turn whose stretch it is could have written."""
+
+    def overlaps(self, other: Span) -> bool:
+        """Whether part of *other* may have been at the same time."""
+        return self.ended.until >= other.begun.since and self.begun.since <= other.ended.until
+
+    def may_have_written(self, path: bytes, by: Reading) -> bool:
+        """Whether *path* may have been written in it before what was read *by* then."""
+        return self.begun.until < by.until and self.reach.covers(path)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherTurn:
+    """What a turn, or a rewind, of another session changed, by its own captures."""
+
+    author: Author
+    span: Span
+    changes: Mapping[bytes, FileChange]
+    """By path."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Sight:
-    """What one end of another session's turn says of a path."""
+    """What a capture at one end of a turn, or of the stretch itself, says of a path."""
 
-    at: float
-    order: int
-    turn: OtherTurn
+    reading: Reading
+    turn: OtherTurn | None
+    """None for the stretch itself."""
     state: FileState | None
-    ends: bool
+
+    def may_pass(self, other: _Sight) -> bool:
+        """Whether the two may have been in either order."""
+        if self.turn is other.turn:
+            return False
+        return not (self.reading.is_before(other.reading) or other.reading.is_before(self.reading))
 
 
 def list_reaches(entries: Entries) -> Mapping[int, Reach]:
@@ -89,6 +126,19 @@ def list_reaches(entries: Entries) -> Mapping[int, Reach]:
     return {turn: Reach(turn in unsure, frozenset(paths)) for turn, paths in named.items()}
 
 
+def list_readings(
+    entries: Entries, taken_at: Mapping[SnapshotKey, float]
+) -> Mapping[SnapshotKey, Reading]:
+    """Work out when each capture that *entries* record was read; *taken_at* says since when."""
+    readings: dict[SnapshotKey, Reading] = {}
+    for entry in entries:
+        if isinstance(entry, SnapshotEntry | CaptureEntry):
+            side = Side.BEFORE if isinstance(entry, SnapshotEntry) else Side.END
+            key = SnapshotKey(entry.number, side)
+            readings[key] = Reading(min(taken_at.get(key, entry.at), entry.at), entry.at)
+    return readings
+
+
 def interleave(chapter: Chapter, span: Span, turns: Sequence[OtherTurn]) -> tuple[Chapter, ...]:
     """Cut *chapter*, which is about *span*, into what each of the other *turns* did and the rest.
 
@@ -97,7 +147,7 @@ def interleave(chapter: Chapter, span: Span, turns: Sequence[OtherTurn]) -> tupl
     author = chapter.author
     if author is None or author.kind not in {AuthorKind.PERSON, AuthorKind.TURN}:
         return (chapter,)
-    meanwhile = [turn for turn in turns if turn.ended >= span.begun and turn.begun <= span.ended]
+    meanwhile = [turn for turn in turns if turn.span.overlaps(span)]
     if not meanwhile:
         return (chapter,)
     found: dict[tuple[int, Author], list[FileChange]] = {}
@@ -113,32 +163,61 @@ def _pieces(
     change: FileChange, author: Author, span: Span, turns: Sequence[OtherTurn]
 ) -> Iterator[tuple[Author, FileChange]]:
     """Follow one path through a stretch: each state that is known, and who may have made it."""
-    sights = _sights(change.path, span, turns)
-    states = (change.before, *(sight.state for sight in sights), change.after)
-    for place, (was, became) in enumerate(pairwise(states)):
-        if was == became:
+    sights = _sights(change, span, turns)
+    first, last = _ends_of(None, sights)
+    ends = [(turn, _ends_of(turn, sights)) for turn in turns]
+    for place, (was, became) in enumerate(pairwise(sights[first : last + 1]), first):
+        if was.state == became.state:
             continue
-        running = [turn for turn in turns if _is_running(turn, place, sights, span)]
-        able = [turn.author for turn in running if turn.reach.covers(change.path)]
-        own = author.kind is AuthorKind.TURN and span.reach.covers(change.path)
+        written = (change.path, became.reading)
+        running = [turn for turn, (begun, ended) in ends if begun <= place < ended]
+        able = [turn.author for turn in running if turn.span.may_have_written(*written)]
+        own = author.kind is AuthorKind.TURN and span.may_have_written(*written)
         for who in (*([author] if own or not able else []), *able):
-            yield who, FileChange(change.path, was, became)
+            yield who, FileChange(change.path, was.state, became.state)
 
 
-def _sights(path: bytes, span: Span, turns: Sequence[OtherTurn]) -> tuple[_Sight, ...]:
-    """List what *turns* saw of *path* during *span*, in order of time."""
-    sights: list[_Sight] = []
-    for order, turn in enumerate(sorted(turns, key=lambda turn: turn.begun)):
-        change = turn.changes[path]
-        sights.append(_Sight(turn.begun, order, turn, change.before, ends=False))
-        sights.append(_Sight(turn.ended, order, turn, change.after, ends=True))
-    inside = (sight for sight in sights if span.begun <= sight.at <= span.ended)
-    return tuple(sorted(inside, key=lambda sight: (sight.at, sight.order, sight.ends)))
+def _sights(change: FileChange, span: Span, turns: Sequence[OtherTurn]) -> Sequence[_Sight]:
+    """List what *turns* and the ends of *span* saw of the path of *change*, in order of time."""
+    sights = [_Sight(span.begun, None, change.before)]
+    for turn in turns:
+        theirs = turn.changes[change.path]
+        sights.append(_Sight(turn.span.begun, turn, theirs.before))
+        sights.append(_Sight(turn.span.ended, turn, theirs.after))
+    sights.append(_Sight(span.ended, None, change.after))
+    sights.sort(key=lambda sight: (sight.reading.since, sight.reading.until))
+    for sight in tuple(sights):
+        _settle(sight, sights)
+    return sights
 
 
-def _is_running(turn: OtherTurn, place: int, sights: Sequence[_Sight], span: Span) -> bool:
-    """Whether *turn* ran during all of the piece before the sight numbered *place*."""
-    begins = next((n for n, s in enumerate(sights) if s.turn is turn and not s.ends), None)
-    ends = next((n for n, s in enumerate(sights) if s.turn is turn and s.ends), None)
-    has_begun = turn.begun < span.begun if begins is None else begins < place
-    return has_begun and (ends is None or place <= ends)
+def _settle(sight: _Sight, sights: list[_Sight]) -> None:
+    """Move *sight*, among those that it may pass, to where the path changes least."""
+    at = next(n for n, one in enumerate(sights) if one is sight)
+    low = high = at
+    while low > 0 and sight.may_pass(sights[low - 1]):
+        low -= 1
+    while high < len(sights) - 1 and sight.may_pass(sights[high + 1]):
+        high += 1
+    if low == high:
+        return
+    del sights[at]
+    places = sorted(range(low, high + 1), key=lambda place: abs(place - at))
+    sights.insert(min(places, key=lambda place: _changes_by(sight, place, sights)), sight)
+
+
+def _changes_by(sight: _Sight, place: int, sights: Sequence[_Sight]) -> int:
+    """Count how many changes of the path *sight* adds at *place*."""
+    before = [one.state for one in sights[max(place - 1, 0) : place]]
+    after = [one.state for one in sights[place : place + 1]]
+    return _count_changes([*before, sight.state, *after]) - _count_changes([*before, *after])
+
+
+def _count_changes(states: Sequence[FileState | None]) -> int:
+    return sum(was != became for was, became in pairwise(states))
+
+
+def _ends_of(turn: OtherTurn | None, sights: Sequence[_Sight]) -> tuple[int, int]:
+    """Find where a turn begins and ends among *sights*; for None, the stretch itself."""
+    begun, ended = (place for place, sight in enumerate(sights) if sight.turn is turn)
+    return begun, ended

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from keryx_py.rewind.interleave import ANYTHING, OtherTurn, list_reaches
+from keryx_py.rewind.interleave import ANYTHING, OtherTurn, Span, list_reaches, list_readings
 from keryx_py.rewind.plan import Author, AuthorKind
 from keryx_py.rewind.timeline import list_captures, list_stretches
-from keryx_py.session.archive import CaptureEntry, Entries, SnapshotEntry
+from keryx_py.session.archive import CaptureEntry, Entries, Entry, SnapshotEntry
 from keryx_py.session.errors import SessionError
 from keryx_py.session.others import read_other
 from keryx_py.snapshot.kept import KeptCaptures
@@ -61,19 +61,18 @@ def _folders(others: OtherSessions, since: float) -> Sequence[Path]:
 def _read_turns(
     folder: Path, entries: Entries, known: set[SnapshotEntry], since: float
 ) -> Iterator[OtherTurn]:
-    times = _times(entries)
-    if not any(ended >= since for _, ended in times.values()):
+    begun = {entry.number: entry for entry in entries if isinstance(entry, SnapshotEntry)}
+    if not any(_is_end_after(entry, since) for entry in entries):
         return
     kept = KeptCaptures(folder / SHADOW_NAME)
     captures = list_captures(entries, kept.keys)
     stretches = list_stretches(entries, kept.keys, captures[0].key) if captures else ()
-    reaches = list_reaches(entries)
+    reaches, readings = list_reaches(entries), list_readings(entries, kept.taken_at())
     for stretch in stretches:
         before, after, number = stretch.before, stretch.after, stretch.before.number
-        if after is None or after.number != number or number not in times:
+        if after is None or after.number != number:
             continue
-        snapshot, ended = times[number]
-        if snapshot in known or ended < since:
+        if begun[number] in known or readings[after].until < since:
             continue
         if stretch.author is None:  # what a rewind wrote there
             turn, reach = None, ANYTHING
@@ -84,14 +83,8 @@ def _read_turns(
         with suppress(SnapshotError, DamagedSnapshotError, KeyError):
             changes = {change.path: change for change in kept.changes(before, after)}
             who = Author(AuthorKind.SESSION, turn, folder.name)
-            yield OtherTurn(who, snapshot.at, ended, changes, reach)
+            yield OtherTurn(who, Span(readings[before], readings[after], reach), changes)
 
 
-def _times(entries: Entries) -> dict[int, tuple[SnapshotEntry, float]]:
-    """For each number with both captures, the entry of the first and the time of the second."""
-    begun = {entry.number: entry for entry in entries if isinstance(entry, SnapshotEntry)}
-    return {
-        entry.number: (begun[entry.number], entry.at)
-        for entry in entries
-        if isinstance(entry, CaptureEntry) and entry.taken and entry.number in begun
-    }
+def _is_end_after(entry: Entry, since: float) -> bool:
+    return isinstance(entry, CaptureEntry) and entry.taken and entry.at >= since

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from keryx_py.snapshot.failures import DamagedSnapshotError
+from keryx_py.snapshot.keys import SnapshotKey
 from keryx_py.snapshot.layered import KINDS, Item, Layered, Page
 from keryx_py.snapshot.listing import FileChange, TreeState, differences
 from keryx_py.snapshot.objectdb import MissingObjectError, ObjectDatabase
@@ -81,7 +83,15 @@ class CaptureReader:
                 "the snapshot is damaged: its record is unreadable"
             ) from error
 
-    def taken_at(self, commit: bytes) -> float:
+    def times(self, commits: Mapping[SnapshotKey, bytes]) -> Mapping[SnapshotKey, float]:
+        """When each of *commits* was taken, in seconds since the epoch; no damaged ones."""
+        times = {}
+        for key, commit in commits.items():
+            with suppress(DamagedSnapshotError):
+                times[key] = self._taken_at(commit)
+        return times
+
+    def _taken_at(self, commit: bytes) -> float:
         """Read when a capture was taken. Raises DamagedSnapshotError."""
         for line in self._commit(commit).message.splitlines():
             if line.startswith(_TAKEN):

@@ -5,6 +5,7 @@ Only ever read: nothing is settled, cleared or made there. What goes meanwhile r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,14 @@ class KeptCaptures:
     def keys(self) -> frozenset[SnapshotKey]:
         """The captures that are kept."""
         return frozenset(self._commits)
+
+    def taken_at(self) -> Mapping[SnapshotKey, float]:
+        """When each capture was taken, in seconds since the epoch; no damaged ones.
+
+        Raises SnapshotError.
+        """
+        with told_as_snapshot_errors(_CANNOT):
+            return self._reader().times(self._commits)
 
     def changes(self, before: SnapshotKey, after: SnapshotKey) -> tuple[FileChange, ...]:
         """List what differs between two captures, visiting only folders that differ.

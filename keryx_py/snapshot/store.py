@@ -334,13 +334,7 @@ class SnapshotStore:
 
     def taken_at(self) -> Mapping[SnapshotKey, float]:
         """When each kept capture was taken, in seconds since the epoch; no damaged ones."""
-        reader, times = self._reader(), {}
-        for key, commit in self._commits().items():
-            try:
-                times[key] = reader.taken_at(commit)
-            except DamagedSnapshotError:
-                continue
-        return times
+        return self._reader().times(self._commits())
 
     def _commit_of(self, key: SnapshotKey) -> bytes:
         """Read one ref alone: there may be many. Raises KeyError when it is not there."""

@@ -6,13 +6,13 @@ import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from keryx_py.rewind.attribution import Chapter
-from keryx_py.rewind.interleave import OtherTurn, Reach, Span, interleave
+from keryx_py.rewind.interleave import OtherTurn, Reach, Reading, Span, interleave
 from keryx_py.rewind.plan import Author, AuthorKind, RewindPlan
 from keryx_py.rewind.recorder import TurnRecorder
 from keryx_py.rewind.rewinder import Rewinder
@@ -23,6 +23,38 @@ from keryx_py.session.sessions import Session
 from keryx_py.snapshot.listing import FileChange, FileState, Kind
 from keryx_py.snapshot.store import SnapshotStore
 from tests.rewind.play import Project, look_at
+
+
+def nothing() -> None:
+    """Let nothing happen."""
+
+
+class Interrupted:
+    """A clock that, read *at* times, lets more happen while the capture that asked is made."""
+
+    def __init__(self, clock: Callable[[], float], at: int, pause: Pause) -> None:
+        self._clock = clock
+        self._left = at
+        self._pause = pause
+
+    def __call__(self) -> float:
+        # It is read before the files are, and once more for the record.
+        self._left -= 1
+        time = self._clock()
+        if self._left == 0:
+            self._pause.before_reading()
+        elif self._left == -1:
+            self._pause.after_reading()
+            time = self._clock()
+        return time
+
+
+@dataclass(frozen=True)
+class Pause:
+    """What happens while a capture is made."""
+
+    before_reading: Callable[[], object] = nothing
+    after_reading: Callable[[], object] = nothing
 
 
 class Seat:
@@ -47,9 +79,9 @@ class Seat:
         folder = self.session.folder / "shadow.git"
         return SnapshotStore.open(folder, place.root, home=place.home, data_dir=place.data)
 
-    def begin(self, tool: str = "shell_exec", *writes: str) -> None:
+    def begin(self, tool: str = "shell_exec", *writes: str, pause: Pause = Pause()) -> None:
         """Begin a turn with a call of *tool* that is named to write *writes*."""
-        recorder = self._recorder()
+        recorder = self._recorder(Interrupted(self.project.now, 2, pause))
         self.turn = recorder.begin("do it")
         assert recorder.snapshot(self.turn) is None
         self._calls += 1
@@ -59,11 +91,12 @@ class Seat:
         )
         self.session.append(RanEntry(self.turn, call, ok=True, summary=""))
 
-    def end(self) -> int:
+    def end(self, pause: Pause = Pause()) -> int:
         """End the turn."""
         number, self.turn = self.turn, None
         assert number is not None
-        self._recorder().end(number, TurnEnd.DONE)
+        recorder = self._recorder(Interrupted(self.project.now, 1, pause))
+        recorder.end(number, TurnEnd.DONE)
         return number
 
     def work(self, path: str, text: str) -> int:
@@ -91,8 +124,8 @@ class Seat:
     def as_other(self, turn: int | None = 1) -> Author:
         return Author(AuthorKind.SESSION, turn, self.id)
 
-    def _recorder(self) -> TurnRecorder:
-        return TurnRecorder(self.session, self.store, now=self.project.now)
+    def _recorder(self, now: Callable[[], float]) -> TurnRecorder:
+        return TurnRecorder(self.session, self.store, now=now)
 
 
 def own(turn: int = 1) -> Author:
@@ -108,6 +141,15 @@ def seats(project: Project) -> Iterator[tuple[Seat, Seat]]:
 
 
 Seats = tuple[Seat, Seat]
+Told = dict[str, tuple[Author, ...]]
+
+
+@pytest.fixture
+def third(project: Project) -> Iterator[Seat]:
+    """One session more."""
+    seat = Seat(project)
+    yield seat
+    seat.session.close()
 
 
 # ---- one after the other
@@ -247,6 +289,47 @@ def test_what_was_done_before_the_other_s_snapshot_is_the_turn_s(seats: Seats) -
 
     assert mine.whose() == {"f": (own(), theirs.as_other(), own())}
     assert not mine.rewinder().may_apply_at_once(mine.rewinder().plan_undo())
+
+
+def test_what_a_turn_writes_while_another_s_snapshot_is_recorded_is_that_turn_s(
+    seats: Seats, third: Seat
+) -> None:
+    mine, theirs = seats
+    mine.work("m", "1")
+
+    third.begin(pause=Pause(after_reading=lambda: theirs.work("f", "1")))
+    third.end()
+
+    assert mine.whose() == {"m": (own(),), "f": (theirs.as_other(),)}
+
+
+def test_what_a_turn_writes_while_another_s_end_is_recorded_is_that_turn_s(
+    seats: Seats, third: Seat
+) -> None:
+    mine, theirs = seats
+    mine.work("m", "1")
+    third.begin()
+    third.project.write("f", "1")
+    theirs.begin()
+
+    def write_and_end() -> None:
+        theirs.project.write("f", "2")
+        theirs.end()
+
+    third.end(Pause(after_reading=write_and_end))
+
+    assert mine.whose() == {"m": (own(),), "f": (third.as_other(), theirs.as_other())}
+
+
+def test_what_a_turn_writes_while_this_session_s_snapshot_is_recorded_is_that_turn_s(
+    seats: Seats,
+) -> None:
+    mine, theirs = seats
+    mine.begin("write_file", "m", pause=Pause(after_reading=lambda: theirs.work("f", "1")))
+    mine.project.write("m", "1")
+    mine.end()
+
+    assert mine.whose() == {"m": (own(),), "f": (theirs.as_other(),)}
 
 
 def test_a_turn_of_another_session_that_still_runs_tells_nothing(seats: Seats) -> None:
@@ -457,19 +540,27 @@ class World:
 class Crowd:
     """Sessions that work at random, and a person among them; it keeps the model."""
 
-    def __init__(self, project: Project, seed: int, seats: int) -> None:
+    def __init__(
+        self, project: Project, seed: int, seats: int, before: float = 0, after: float = 0
+    ) -> None:
+        """*before* and *after* is how likely more happens before the files are read for a capture,
+        and after that, before it is recorded."""
         self.project = project
         self.dice = random.Random(seed)
         self.seats = [Seat(project) for _ in range(seats)]
         self.world = World()
         self.due: dict[str, list[str]] = {}
+        self.before = before
+        self.after = after
+        self.capturing: list[Seat] = []
 
     def step(self) -> None:
         """Let somebody begin, write or end."""
-        running = [seat for seat in self.seats if seat.turn is not None]
-        idle = [seat for seat in self.seats if seat.turn is None]
+        free = [seat for seat in self.seats if seat not in self.capturing]
+        running = [seat for seat in free if seat.turn is not None]
+        idle = [seat for seat in free if seat.turn is None]
         choice = self.dice.random()
-        if choice < 0.25 and not running:
+        if choice < 0.25 and not running and not self.capturing:
             self.write(self.dice.choice("abcd"), None)
         elif choice < 0.6 and idle:
             self.begin(self.dice.choice(idle))
@@ -480,10 +571,20 @@ class Crowd:
         taken = {path for paths in self.due.values() for path in paths}
         free = [path for path in "abcd" if path not in taken]
         paths = self.dice.sample(free, k=min(len(free), self.dice.randint(0, 2)))
-        seat.begin("write_file", *(paths or ["none"]))
-        assert seat.turn is not None
         self.due[seat.id] = paths
-        self.world.begun[seat.id, seat.turn] = len(self.world.written)
+        begun = 0
+
+        def read() -> None:
+            nonlocal begun
+            self.go_on_beside(self.before)
+            begun = len(self.world.written)
+
+        self.capturing.append(seat)
+        pause = Pause(read, lambda: self.go_on_beside(self.after))
+        seat.begin("write_file", *(paths or ["none"]), pause=pause)
+        self.capturing.remove(seat)
+        assert seat.turn is not None
+        self.world.begun[seat.id, seat.turn] = begun
 
     def go_on(self, seat: Seat) -> None:
         unwritten = self.due[seat.id]
@@ -492,7 +593,19 @@ class Crowd:
             self.write(path, seat)
         else:
             del self.due[seat.id]
-            seat.end()
+            self.end(seat)
+
+    def end(self, seat: Seat) -> None:
+        self.capturing.append(seat)
+        seat.end(
+            Pause(lambda: self.go_on_beside(self.before), lambda: self.go_on_beside(self.after))
+        )
+        self.capturing.remove(seat)
+
+    def go_on_beside(self, chance: float) -> None:
+        """Let others go on while the captures of some are made."""
+        while self.dice.random() < chance:
+            self.step()
 
     def write(self, path: str, seat: Seat | None) -> None:
         text = f"{len(self.world.written)}\n"
@@ -506,18 +619,38 @@ class Crowd:
                 seat.end()
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_many_turns_at_once_are_told_as_they_were(project: Project, seed: int) -> None:
-    crowd = Crowd(project, seed, seats=3)
+def play_crowd(
+    project: Project, seed: int, *, before: float = 0, after: float = 0
+) -> Iterator[tuple[Told, Told]]:
+    """Let a crowd work; give what some of it are told of whose each change is, and what is true."""
+    crowd = Crowd(project, seed, 3, before, after)
     for _ in range(60):
         crowd.step()
     crowd.settle()
-
     for seat in crowd.seats:
         numbers = [number for owner, number in crowd.world.begun if owner == seat.id]
         for number in {*numbers[:1], *crowd.dice.sample(numbers, k=min(3, len(numbers)))}:
-            assert seat.whose(number) == crowd.world.whose(seat, number), (seat.id, number)
+            yield seat.whose(number), crowd.world.whose(seat, number)
         seat.session.close()
+
+
+@pytest.mark.parametrize("after", [0, 0.6])
+@pytest.mark.parametrize("seed", range(6))
+def test_many_turns_at_once_are_told_as_they_were(
+    project: Project, seed: int, after: float
+) -> None:
+    for told_so, true in play_crowd(project, seed, after=after):
+        assert told_so == true
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whenever_captures_read_the_files_the_person_is_never_left_out(
+    project: Project, seed: int
+) -> None:
+    """Which of two captures at once came first cannot always be told."""
+    for told_so, true in play_crowd(project, seed, before=0.4, after=0.4):
+        assert told_so.keys() == true.keys()
+        assert all(PERSON in told_so[path] for path, by in true.items() if PERSON in by)
 
 
 # ---- the cutting itself
@@ -531,14 +664,26 @@ def change(before: str, after: str) -> FileChange:
     return FileChange(b"f", state(before), state(after))
 
 
+def at(time: float) -> Reading:
+    return Reading(time, time)
+
+
 def other(begun: float, ended: float, before: str, after: str, name: str = "s") -> OtherTurn:
     who = Author(AuthorKind.SESSION, 1, name)
-    return OtherTurn(who, begun, ended, {b"f": change(before, after)})
+    return OtherTurn(who, Span(at(begun), at(ended)), {b"f": change(before, after)})
+
+
+def slow(
+    begun: tuple[float, float], ended: tuple[float, float], before: str, after: str
+) -> OtherTurn:
+    """A turn of a session whose captures take their time, and which wrote a file beside."""
+    who = Author(AuthorKind.SESSION, 1, "slow")
+    return OtherTurn(who, Span(Reading(*begun), Reading(*ended)), {b"f": change(before, after)})
 
 
 def told(author: Author | None, turns: list[OtherTurn], *states: str) -> list[tuple[str, ...]]:
     chapter = Chapter(author, (change(states[0], states[-1]),))
-    pieces = interleave(chapter, Span(10, 20), turns)
+    pieces = interleave(chapter, Span(at(10), at(20)), turns)
     return [
         (one.author.session or one.author.kind.value if one.author else "nobody", *_ends(piece))
         for one in pieces
@@ -591,11 +736,55 @@ def test_a_stretch_of_the_person_is_cut_by_what_others_saw(
     assert told(PERSON, turns, "1", "2") == pieces
 
 
+@pytest.mark.parametrize(
+    ("turns", "pieces"),
+    [
+        pytest.param(
+            [other(11, 13, "1", "2"), slow((12, 14), (15, 16), "1", "2")],
+            [("s", "1", "2")],
+            id="a snapshot was read before the other's last write",
+        ),
+        pytest.param(
+            [other(11, 14, "1", "2"), slow((10, 11), (13, 15), "1", "1")],
+            [("s", "1", "2")],
+            id="an end was read before the other's last write",
+        ),
+        pytest.param(
+            [other(11, 13, "1", "5"), slow((12, 14), (15, 16), "2", "2")],
+            [("s", "1", "5"), ("person", "5", "2")],
+            id="a snapshot was read after the person came between",
+        ),
+    ],
+)
+def test_of_captures_at_once_that_comes_first_which_changes_less(
+    turns: list[OtherTurn], pieces: list[tuple[str, ...]]
+) -> None:
+    assert told(PERSON, turns, "1", "2") == pieces
+
+
+def test_what_this_session_s_snapshot_holds_already_is_not_told_again() -> None:
+    chapter = Chapter(PERSON, (change("2", "3"),))
+    span = Span(Reading(10, 14), at(20))
+
+    pieces = interleave(chapter, span, [other(11, 15, "1", "2")])
+
+    assert pieces == (chapter,)
+
+
+def test_a_clock_that_was_set_back_turns_no_stretch_round() -> None:
+    chapter = Chapter(PERSON, (change("1", "2"),))
+    span = Span(Reading(10, 20), Reading(15, 22))
+
+    pieces = interleave(chapter, span, [other(1, 10, "0", "2"), other(22, 23, "1", "3")])
+
+    assert pieces == (chapter,)
+
+
 @pytest.mark.parametrize("author", [UNKNOWN, None])
 def test_what_is_unknown_or_nobody_s_stays_so(author: Author | None) -> None:
     chapter = Chapter(author, (change("1", "2"),))
 
-    assert interleave(chapter, Span(10, 20), [other(11, 12, "1", "2")]) == (chapter,)
+    assert interleave(chapter, Span(at(10), at(20)), [other(11, 12, "1", "2")]) == (chapter,)
 
 
 def test_a_turn_that_could_not_have_written_a_path_has_no_part_in_it() -> None:
@@ -603,8 +792,10 @@ def test_a_turn_that_could_not_have_written_a_path_has_no_part_in_it() -> None:
     turn = other(11, 12, "1", "2")
     elsewhere = Reach(anything=False, named=frozenset({b"g"}))
 
-    theirs = interleave(chapter, Span(10, 20, elsewhere), [turn])
-    mine = interleave(chapter, Span(10, 20), [replace(turn, reach=elsewhere)])
+    theirs = interleave(chapter, Span(at(10), at(20), elsewhere), [turn])
+    mine = interleave(
+        chapter, Span(at(10), at(20)), [replace(turn, span=replace(turn.span, reach=elsewhere))]
+    )
 
     assert [one.author for one in theirs] == [turn.author]
     assert [one.author for one in mine] == [own()]
