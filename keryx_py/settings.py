@@ -1,4 +1,4 @@
-"""The settings of one process; with cli.py the only reader of the environment and of config.
+"""The settings of one process; with cli the only reader of the environment and of config.
 
 A project's own files are never read here: a cloned repository must not be able to weaken keryx.
 """

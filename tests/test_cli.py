@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from keryx_py import __version__
-from keryx_py.cli import app
+from keryx_py.cli.app import app
 
 
 @pytest.fixture
@@ -301,7 +301,7 @@ def test_a_user_without_a_home_folder_can_run_keryx(
 
 AS_NOBODY = """
 import os, sys
-from keryx_py.cli import main
+from keryx_py.cli.app import main
 from tests.cases.as_user import load_everything
 load_everything()
 os.environ.pop("HOME")

@@ -177,7 +177,7 @@ def test_only_models_import_by_a_text(module: Path) -> None:
 
 @pytest.mark.parametrize("name", LATE)
 def test_the_command_line_starts_without_slow_libraries(tmp_path: Path, name: str) -> None:
-    script = f"import sys, keryx_py.cli; print({name!r} in sys.modules)"
+    script = f"import sys, keryx_py.cli.app; print({name!r} in sys.modules)"
 
     assert in_fresh_process(script, tmp_path) == "False\n"
 

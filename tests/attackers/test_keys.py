@@ -134,7 +134,7 @@ def test_a_bug_s_log_holds_no_key(root: Path, tmp_path: Path) -> None:
         "def broken(self, *rest):\n"
         "    raise RuntimeError(f'broken {self.settings!r} {self.model!r}')\n"
         "OpenProject.take_turn = broken\n"
-        "from keryx_py.cli import main\n"
+        "from keryx_py.cli.app import main\n"
         "main()\n"
     )
     command, environment = keryx_at(root, tmp_path / "data")

@@ -210,7 +210,7 @@ def _be_keryx(place: Path, fault: Fault | None, at: int, tell: int) -> None:
         sys.argv = ["keryx", *words, *approved, *(() if fault else ("-c",))]
         if fault is not None:
             fault.arm(at)
-        from keryx_py.cli import main
+        from keryx_py.cli.app import main
 
         main()
     except SystemExit as left:
@@ -283,7 +283,7 @@ def _shim() -> ctypes.CDLL:
 
 def _import_all() -> None:
     """Import what a session needs, so that no fork has to."""
-    import keryx_py.cli
+    import keryx_py.cli.app
     import keryx_py.models.scripted
     import keryx_py.rewind.rewinder
     import keryx_py.shell.opening

@@ -1,0 +1,1 @@
+"""The command line: flags to settings, settings to objects, objects to the shell."""
