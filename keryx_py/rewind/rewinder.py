@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import TypeAlias
 
 from keryx_py.rewind import points as pointing
+from keryx_py.rewind import refusals
 from keryx_py.rewind.aiming import aim_at_one_turn, aim_to_keep
 from keryx_py.rewind.chronicle import Chronicle
 from keryx_py.rewind.comparing import OneTurn, Since, Span, oldest_capture, turn_captures
 from keryx_py.rewind.confirm import move_files, move_history
-from keryx_py.rewind.difference import Limit, named_by
+from keryx_py.rewind.difference import Limit
 from keryx_py.rewind.differing import Compared, Differing
 from keryx_py.rewind.hunks import Hunk, HunkedPath
 from keryx_py.rewind.other_sessions import OtherSessions, UsedSince
 from keryx_py.rewind.picked import is_folder_alone, make_pick, narrow, picks_of
 from keryx_py.rewind.plan import Author, AuthorKind, RewindPlan, Way
 from keryx_py.rewind.planner import Question, Trees, plan_rewind, with_marks_of
-from keryx_py.rewind.points import MISSING, FilesState, PointKind, RewindPoint
+from keryx_py.rewind.points import MISSING, PointKind, RewindPoint
 from keryx_py.rewind.report import RefusedError, RewindReport, StalePlanError
 from keryx_py.rewind.retention import Keeping
 from keryx_py.rewind.span import relative_path
@@ -30,15 +30,12 @@ from keryx_py.session.archive import (
     Mode,
     RedoEntry,
     RewindEntry,
-    TurnEntry,
     live_turns,
-    liveness,
     standing_rewinds,
 )
 from keryx_py.session.sessions import Session
 from keryx_py.snapshot.listing import TreeState
 from keryx_py.snapshot.store import (
-    DamagedSnapshotError,
     Progress,
     SnapshotKey,
     SnapshotStore,
@@ -57,9 +54,6 @@ Picking: TypeAlias = Sequence[tuple[HunkedPath, Sequence[Hunk]]]
 
 _NOT_TO_BE_LOST = frozenset({AuthorKind.UNKNOWN, AuthorKind.SESSION})
 """Whose part in a path makes an undo wait for a confirm, wherever it lies."""
-
-NO_ROOT = "its project folder is gone or refused"
-NO_FILES = f"files cannot be restored in this session: {NO_ROOT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,34 +109,14 @@ class Rewinder:
 
     def find_named(self, name: str) -> int:
         """Find the number of the checkpoint *name*. Raises RefusedError, naming the nearest."""
-        named = pointing.named_checkpoints(self._session.entries)
-        if name in named:
-            return named[name]
-        if not named:
-            raise RefusedError(
-                f"there is no checkpoint {_said_name(name)}: none has a name yet; "
-                "/checkpoint NAME takes one"
-            )
-        near = get_close_matches(name, named, n=1, cutoff=0.0)[0]
-        raise RefusedError(
-            f"there is no checkpoint {_said_name(name)}; the nearest is {_said_name(near)}"
-        )
+        return refusals.find_checkpoint(self._session.entries, name)
 
     def _points(self) -> tuple[RewindPoint, ...]:
         keys = self._store.keys() if self._store is not None else frozenset[SnapshotKey]()
         return pointing.list_points(self._session.entries, keys)
 
     def _point(self, number: int) -> RewindPoint:
-        points = self._points()
-        for point in points:
-            if point.number == number:
-                return point
-        if not points:
-            raise RefusedError("there is nothing to rewind to yet")
-        numbers = sorted(point.number for point in points)
-        raise RefusedError(
-            f"there is no point {number}; the points are {numbers[0]} to {numbers[-1]}"
-        )
+        return refusals.find_point(self._points(), number)
 
     # ---- plan
 
@@ -175,7 +149,11 @@ class Rewinder:
         way: Way = Way.PLAIN,
     ) -> RewindPlan:
         point = self._point(number)
-        self._check_mode(point, mode, paths, way)
+        refusals.check_way(number, mode, way, has_paths=bool(paths))
+        if mode.cuts_history:
+            refusals.check_history(point, self._session.entries)
+        if mode.moves_files and way is not Way.ONLY:
+            self._check_files(point)
         inner = self._inner_paths(paths)
         trees = self._aimed(point, way, progress, whose=whose) if mode.moves_files else None
         if inner:
@@ -183,39 +161,8 @@ class Rewinder:
         question = Question(point, mode, inner, Limit(inner), way=way)
         return plan_rewind(question, self._session.entries, trees, previous)
 
-    def _check_mode(self, point: RewindPoint, mode: Mode, paths: Sequence[bytes], way: Way) -> None:
-        number = point.number
-        if way is Way.KEEP and not mode.moves_files:
-            raise RefusedError(
-                "keep goes with files or both: history holds no edits of yours; "
-                f"use /rewind {number} both keep"
-            )
-        if way is Way.ONLY and mode is not Mode.FILES:
-            raise RefusedError(
-                f"taking back turn {number} alone moves files only; use /rewind {number} only"
-            )
-        if paths and mode is not Mode.FILES:
-            raise RefusedError(f"paths can be named in the files mode only, not in {mode.value}")
-        if mode.cuts_history and not point.live:
-            raise RefusedError(
-                f"point {number} can roll back files only; use /rewind {number} files"
-            )
-        if mode.cuts_history and not liveness(self._session.entries).can_cut(number):
-            raise RefusedError(
-                "lines of the archive are lost there, so it is not known what cutting the history "
-                f"before point {number} would leave; use /rewind {number} files"
-            )
-        if mode.moves_files and way is not Way.ONLY:
-            self._check_files(point)
-
     def _check_files(self, point: RewindPoint) -> None:
-        way_on = f"; use /rewind {point.number} history" if point.live else ""
-        if self._store is None:
-            raise RefusedError(NO_FILES + way_on)
-        if point.files is FilesState.GONE:
-            raise RefusedError(
-                f"the files before point {point.number} cannot be restored ({point.reason}){way_on}"
-            )
+        refusals.check_files(point, has_store=self._store is not None)
 
     def _inner_paths(self, paths: Sequence[bytes]) -> tuple[bytes, ...]:
         """Write *paths* relative to the root; none when the root itself is among them."""
@@ -223,7 +170,7 @@ class Rewinder:
         for path in paths:
             relative = relative_path(path, self._root)
             if relative is None:
-                raise RefusedError(f"{_shown(path)} lies outside the project")
+                raise RefusedError(f"{refusals.shown(path)} lies outside the project")
             inner.append(relative)
         return () if b"" in inner else tuple(dict.fromkeys(inner))
 
@@ -234,16 +181,7 @@ class Rewinder:
             sides = (trees.then, trees.now)
         else:
             sides = (look(self._open_store(), progress),) * 2
-        self._check_named_by(paths, sides)
-
-    def _check_named_by(self, paths: Sequence[bytes], sides: Sequence[TreeState]) -> None:
-        for path in paths:
-            try:
-                named = named_by(path, sides)
-            except DamagedSnapshotError as error:
-                raise RefusedError(f"a snapshot that is needed is damaged: {error}") from error
-            if not named:
-                raise RefusedError(f"{_shown(path)} names nothing, neither now nor then")
+        refusals.check_named(paths, sides)
 
     def _trees(
         self, point: RewindPoint, progress: Progress | None = None, *, whose: bool = True
@@ -285,7 +223,7 @@ class Rewinder:
 
     def _open_store(self) -> SnapshotStore:
         if self._store is None:
-            raise RefusedError(NO_FILES)
+            raise RefusedError(refusals.NO_FILES)
         return self._store
 
     # ---- undo and redo
@@ -303,14 +241,14 @@ class Rewinder:
         entries = self._session.entries
         standing = standing_rewinds(entries)
         if not standing:
-            raise RefusedError(self._why_no_redo())
+            raise RefusedError(refusals.why_no_redo(entries))
         position = standing[-1]
         rewind = entries[position]
         assert isinstance(rewind, RewindEntry)
         point = self._point(rewind.to if rewind.undo is None else rewind.undo)
         trees = None
         if rewind.undo is not None:
-            self._check_undo_point(point)
+            refusals.check_undo_point(point, has_store=self._store is not None)
             trees = self._trees(point)
         now_live = frozenset(live_turns(entries))
         then_live = live_turns((*entries, RedoEntry(0, position, None)))
@@ -322,34 +260,6 @@ class Rewinder:
             returning=tuple(turn for turn in then_live if turn not in now_live),
         )
         return plan_rewind(question, entries, trees, previous)
-
-    def _check_undo_point(self, point: RewindPoint) -> None:
-        if self._store is None:
-            raise RefusedError(NO_FILES)
-        if point.files is not FilesState.HELD:
-            raise RefusedError(
-                f"the rewind cannot be taken back: undo point {point.number} is not kept "
-                f"({point.reason or 'nothing was saved'})"
-            )
-
-    def _why_no_redo(self) -> str:
-        """Say why no rewind can be taken back, and what brings the files back all the same."""
-        rewind: RewindEntry | None = None
-        turn: TurnEntry | None = None
-        taken_back = {e.rewind for e in self._session.entries if isinstance(e, RedoEntry)}
-        for position, entry in enumerate(self._session.entries):
-            if isinstance(entry, RewindEntry) and position not in taken_back:
-                rewind, turn = entry, None
-            elif isinstance(entry, TurnEntry) and turn is None:
-                turn = entry
-        if rewind is None or turn is None:
-            return "there is no rewind to take back"
-        if rewind.undo is None:
-            return f"turn {turn.number} has begun since the rewind, so it can no longer be redone"
-        return (
-            f"turn {turn.number} has begun since the rewind; "
-            f"/rewind {rewind.undo} files brings its files back"
-        )
 
     def may_apply_at_once(self, plan: RewindPlan) -> bool:
         """Whether every path of an undo or redo plan was last changed by what it takes back."""
@@ -430,7 +340,7 @@ class Rewinder:
     ) -> Limit:
         limit = Limit(self._inner_paths(paths))
         if limit.within and old != new:
-            self._check_named_by(limit.within, [self._tree_of(key) for key in (old, new)])
+            refusals.check_named(limit.within, [self._tree_of(key) for key in (old, new)])
         return limit
 
     def _sides(self, span: Span) -> tuple[SnapshotKey | None, SnapshotKey | None]:
@@ -471,17 +381,8 @@ class Rewinder:
         return Differing(self._open_store(), self._session.root, made)
 
 
-def _said_name(name: str) -> str:
-    shown = name if len(name) <= 60 else name[:60] + "…"
-    return "@" + shown.encode("utf-8", "backslashreplace").decode()
-
-
-def _shown(path: bytes) -> str:
-    return path.decode("utf-8", "backslashreplace")
-
-
 def _without_store(point: RewindPoint) -> RewindPoint:
     """Say why the files are out of reach where no store was opened: they need not be lost."""
     if not point.reason.startswith(MISSING):
         return point
-    return replace(point, reason=NO_ROOT)
+    return replace(point, reason=refusals.NO_ROOT)
