@@ -74,8 +74,9 @@ def aim_at_one_turn(
     try:
         every = store.changes(before, end)
     except (DamagedSnapshotError, KeyError) as error:
+        why = "its snapshot is missing" if isinstance(error, KeyError) else error
         raise RefusedError(
-            f"what turn {before.number} changed is not known: {error}; nothing was changed"
+            f"what turn {before.number} changed is not known: {why}; nothing was changed"
         ) from error
     shared = chronicle.shared_paths(stretch, every)
     changes = tuple(change for change in every if change.path not in shared)

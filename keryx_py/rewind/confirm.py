@@ -129,7 +129,7 @@ class _Confirmed:
         try:
             self._supply.check()
         except DamagedSnapshotError as error:
-            raise RefusedError(f"the snapshot is damaged: {error}; nothing was changed") from error
+            raise RefusedError(f"{error}; nothing was changed") from error
         self._check_root()
 
     def _check_root(self) -> int:

@@ -91,7 +91,9 @@ class Differing:
             except KeyError:
                 raise RefusedError("a snapshot that is needed is missing") from None
             except DamagedSnapshotError as error:
-                raise RefusedError(f"a snapshot that is needed is damaged: {error}") from error
+                raise RefusedError(
+                    f"a snapshot that is needed is damaged: {error.detail}"
+                ) from error
         key = old or new or SnapshotKey(0)
         then = load(self._store, key)
         now = look_beside(self._store, key, then)
@@ -130,7 +132,7 @@ class Differing:
         try:
             return Version(state.kind, state.mode, self._store.read(state.oid))
         except DamagedSnapshotError as error:
-            raise RefusedError(f"a snapshot that is needed is damaged: {error}") from error
+            raise RefusedError(f"a snapshot that is needed is damaged: {error.detail}") from error
 
 
 def _blob_id(data: bytes) -> bytes:

@@ -23,8 +23,7 @@ from keryx_py.session.archive import (
 from keryx_py.snapshot.listing import TreeState
 from keryx_py.snapshot.store import DamagedSnapshotError
 
-NO_ROOT = "its project folder is gone or refused"
-NO_FILES = f"files cannot be restored in this session: {NO_ROOT}"
+NO_FILES = "files cannot be restored in this session"
 
 
 def find_point(points: Sequence[RewindPoint], number: int) -> RewindPoint:
@@ -82,21 +81,26 @@ def check_history(point: RewindPoint, entries: Entries) -> None:
         )
 
 
-def check_files(point: RewindPoint, *, has_store: bool) -> None:
-    """See that the files before *point* can be restored."""
+def check_files(point: RewindPoint, no_store: str) -> None:
+    """See that the files before *point* can be restored; *no_store* says why none was opened."""
     way_on = f"; use /rewind {point.number} history" if point.live else ""
-    if not has_store:
-        raise RefusedError(NO_FILES + way_on)
+    if no_store:
+        raise RefusedError(_no_files(no_store) + way_on)
     if point.files is FilesState.GONE:
         raise RefusedError(
             f"the files before point {point.number} cannot be restored ({point.reason}){way_on}"
         )
 
 
-def check_undo_point(point: RewindPoint, *, has_store: bool) -> None:
+def check_store(no_store: str) -> None:
+    """See that files can be restored at all."""
+    if no_store:
+        raise RefusedError(_no_files(no_store))
+
+
+def check_undo_point(point: RewindPoint, no_store: str) -> None:
     """See that the rewind whose undo point is *point* can be taken back."""
-    if not has_store:
-        raise RefusedError(NO_FILES)
+    check_store(no_store)
     if point.files is not FilesState.HELD:
         raise RefusedError(
             f"the rewind cannot be taken back: undo point {point.number} is not kept "
@@ -110,7 +114,7 @@ def check_named(paths: Iterable[bytes], sides: Sequence[TreeState]) -> None:
         try:
             named = named_by(path, sides)
         except DamagedSnapshotError as error:
-            raise RefusedError(f"a snapshot that is needed is damaged: {error}") from error
+            raise RefusedError(f"a snapshot that is needed is damaged: {error.detail}") from error
         if not named:
             raise RefusedError(f"{shown(path)} names nothing, neither now nor then")
 
@@ -133,6 +137,10 @@ def why_no_redo(entries: Entries) -> str:
         f"turn {turn.number} has begun since the rewind; "
         f"/rewind {rewind.undo} files brings its files back"
     )
+
+
+def _no_files(no_store: str) -> str:
+    return f"{NO_FILES}: {no_store}"
 
 
 def shown(path: bytes) -> str:

@@ -79,13 +79,15 @@ class Rewinder:
         now: Callable[[], float],
         keep: int = 50,
         others: UsedSince | None = None,
+        no_store: str = "",
     ) -> None:
-        """*store* is None when files cannot be restored (root gone, root refused).
+        """*store* is None when files cannot be restored; *no_store* says why, in one clause.
 
         *others* names the other sessions of this root; it is asked only where changes are told.
         """
         self._session = session
         self._store = store
+        self._no_store = "" if store is not None else no_store or "no snapshot can be opened"
         self._now = now
         self._keep = keep
         self._root = os.fsencode(session.root)
@@ -162,7 +164,7 @@ class Rewinder:
         return plan_rewind(question, self._session.entries, trees, previous)
 
     def _check_files(self, point: RewindPoint) -> None:
-        refusals.check_files(point, has_store=self._store is not None)
+        refusals.check_files(point, self._no_store)
 
     def _inner_paths(self, paths: Sequence[bytes]) -> tuple[bytes, ...]:
         """Write *paths* relative to the root; none when the root itself is among them."""
@@ -222,8 +224,8 @@ class Rewinder:
         return aim_at_one_turn(store, self._session.root, stretch, chronicle, progress)
 
     def _open_store(self) -> SnapshotStore:
-        if self._store is None:
-            raise RefusedError(refusals.NO_FILES)
+        refusals.check_store(self._no_store)
+        assert self._store is not None
         return self._store
 
     # ---- undo and redo
@@ -248,7 +250,7 @@ class Rewinder:
         point = self._point(rewind.to if rewind.undo is None else rewind.undo)
         trees = None
         if rewind.undo is not None:
-            refusals.check_undo_point(point, has_store=self._store is not None)
+            refusals.check_undo_point(point, self._no_store)
             trees = self._trees(point)
         now_live = frozenset(live_turns(entries))
         then_live = live_turns((*entries, RedoEntry(0, position, None)))
@@ -385,4 +387,4 @@ def _without_store(point: RewindPoint) -> RewindPoint:
     """Say why the files are out of reach where no store was opened: they need not be lost."""
     if not point.reason.startswith(MISSING):
         return point
-    return replace(point, reason=refusals.NO_ROOT)
+    return replace(point, reason=refusals.NO_FILES)

@@ -123,7 +123,7 @@ def read_whole(key: SnapshotKey, then: TreeState) -> TreeState:
 
 
 def _damaged(key: SnapshotKey, error: DamagedSnapshotError) -> RefusedError:
-    return RefusedError(f"the snapshot of point {key.number} is damaged: {error}")
+    return RefusedError(f"the snapshot of point {key.number} is damaged: {error.detail}")
 
 
 def _chapters(

@@ -198,6 +198,7 @@ class OpenProject:
             now=self._now,
             keep=self.settings.keep,
             others=self._others_used_since,
+            no_store=self.snapshots_off,
         )
 
     def _others_used_since(self, since: float) -> tuple[Path, ...]:

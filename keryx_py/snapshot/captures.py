@@ -73,15 +73,13 @@ class CaptureReader:
         """Read a capture's top. Raises DamagedSnapshotError."""
         top = self._commit(commit)
         if len(top.parents) != 1:
-            raise DamagedSnapshotError("the snapshot is damaged: it has no record")
+            raise DamagedSnapshotError("it has no record")
         beside = self._tree(self._commit(top.parents[0]).tree)
         try:
             data = self._object(beside[_RECORD_NAME][1], ObjectKind.BLOB)
             return Capture(top.tree, parse_record(data))
         except (KeyError, MalformedRecordError) as error:
-            raise DamagedSnapshotError(
-                "the snapshot is damaged: its record is unreadable"
-            ) from error
+            raise DamagedSnapshotError("its record is unreadable") from error
 
     def times(self, commits: Mapping[SnapshotKey, bytes]) -> Mapping[SnapshotKey, float]:
         """When each of *commits* was taken, in seconds since the epoch; no damaged ones."""
@@ -99,7 +97,7 @@ class CaptureReader:
                     return float(line[len(_TAKEN) :])
                 except ValueError:
                     break
-        raise DamagedSnapshotError("the snapshot is damaged: its time is unreadable")
+        raise DamagedSnapshotError("its time is unreadable")
 
     def holds_files(self, commit: bytes) -> bool:
         """Whether *commit* or one before it has a file. Raises DamagedSnapshotError."""
@@ -226,9 +224,7 @@ class CaptureReader:
 
 
 def _damaged(oid: bytes) -> DamagedSnapshotError:
-    return DamagedSnapshotError(
-        f"the snapshot is damaged: its object {oid.hex()} is missing or not what it should be"
-    )
+    return DamagedSnapshotError(f"its object {oid.hex()} is missing or not what it should be")
 
 
 def _below(item: Item | None) -> bytes | None:

@@ -33,6 +33,11 @@ class SnapshotError(KeryxError):
 class DamagedSnapshotError(KeryxError):
     """An object that a snapshot needs is missing or does not hold what its id says."""
 
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"the snapshot is damaged: {detail}")
+        self.detail = detail
+        """What is wrong, for who says himself that it is damaged."""
+
 
 class WorkTreeError(KeryxError):
     """A path could not be read or changed; the text says why in a few words."""

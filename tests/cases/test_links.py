@@ -199,6 +199,7 @@ def test_a_store_that_leads_into_another_repository_is_refused(
     assert look_at(root).keys() == {"f"}
     assert "the call is denied" in said
     assert "shadow.git is a link, or holds one" in said
+    assert "its project folder" not in said
     assert "bug" not in said
 
 

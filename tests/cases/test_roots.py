@@ -200,7 +200,7 @@ def test_a_session_whose_root_is_gone_can_be_read_and_cut(
 
     assert f"the project's folder {root} is gone" in said
     assert "turn 1" in said
-    assert "history only: its project folder is gone" in said
+    assert "history only: files cannot be restored in this session" in said
     assert said.count("use /rewind 1 history") == 2
     assert "nothing to confirm" in said
     assert "history: 1 turn went" in cut

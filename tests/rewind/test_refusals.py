@@ -176,7 +176,7 @@ def test_a_damaged_folder_that_is_needed_is_named_in_the_preview(
 
     said = refuse(project, lambda it: it.plan(turn, Mode.FILES, way=way))
 
-    assert f"the snapshot of point {turn} is damaged" in said
+    assert f"the snapshot of point {turn} is damaged: its object" in said
     said = refuse(project, lambda it: list(it.compare(Since(turn))))
     assert "damaged" in said
 
@@ -197,10 +197,11 @@ def test_a_damaged_folder_that_only_a_name_asks_for_is_a_refusal_too(project: Pr
 
 def test_without_a_store_only_history_can_go(project: Project) -> None:
     turn = edited(project)
-    rewinder = Rewinder(project.session, None, now=project.now)
+    rewinder = Rewinder(project.session, None, now=project.now, no_store="it is a link")
 
     for mode in (Mode.FILES, Mode.BOTH):
-        with pytest.raises(RefusedError, match=f"/rewind {turn} history"):
+        way_on = f"in this session: it is a link; use /rewind {turn} history"
+        with pytest.raises(RefusedError, match=way_on):
             rewinder.plan(turn, mode)
     assert rewinder.list_points()[0].changed is None
 
