@@ -10,7 +10,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from keryx_py.session.archive import shown_path
@@ -127,6 +127,17 @@ class Sessions:
             if wanted is None or _is_same(look.root, wanted)
         ]
         return tuple(sorted(infos, key=lambda info: (info.used_at, info.id), reverse=True))
+
+    @contextmanager
+    def claimed(self, folder: Path) -> Iterator[None]:
+        """Hold the session in *folder* without reading it. Raises HeldError, SessionError."""
+        lease = self._take(folder)
+        try:
+            if _discarded(folder):
+                raise NoSuchSessionError(f"session {folder.name} was deleted just now")
+            yield
+        finally:
+            lease.release()
 
     def find(self, id_or_prefix: str) -> SessionInfo:
         """Raises NoSuchSessionError."""

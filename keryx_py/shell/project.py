@@ -19,11 +19,14 @@ from keryx_py.rewind.recovery import is_cut_short, recover
 from keryx_py.rewind.retention import count_snapshots
 from keryx_py.rewind.rewinder import RefusedError, Rewinder
 from keryx_py.session.archive import SnapshotOutcome
+from keryx_py.session.lease import is_held
 from keryx_py.session.others import list_used_since
 from keryx_py.session.sessions import HeldError, Session, SessionError, SessionInfo, Sessions
 from keryx_py.settings import Settings
 from keryx_py.shell.pager import Pager
 from keryx_py.shell.turns import TurnReport, TurnTaker, shown_progress
+from keryx_py.snapshot.settling import clear_after_the_dead
+from keryx_py.snapshot.shadow import has_leftovers
 from keryx_py.snapshot.store import (
     Limits,
     RootRefusedError,
@@ -69,6 +72,7 @@ class OpenProject:
         self.store: SnapshotStore | None = None
         self.snapshots_off = self._open_store()
         self._recover_all()
+        self._clear_others()
         self.window = self._open_window()
         self.turns = TurnTaker(self)
         self._shells += [t for t in self.turns.tools.values() if isinstance(t, ShellExec)]
@@ -132,6 +136,18 @@ class OpenProject:
         except (SessionError, SnapshotError, RootRefusedError) as error:
             said = f"a restore was cut short and cannot be finished: {error}"
         return f"session {info.id}: {said}"
+
+    def _clear_others(self) -> None:
+        """Clear the half-made packs that dead processes left in other sessions: they may be big,
+        and nobody may ever open those sessions again."""
+        if self.store is None:
+            return
+        for folder in self.sessions.folders():
+            left = folder != self.session.folder and has_leftovers(folder / SHADOW)
+            # A living process's are its own; what is refused is left.
+            if left and not is_held(folder):
+                with suppress(SessionError, OSError), self.sessions.claimed(folder):
+                    clear_after_the_dead(folder / SHADOW)
 
     # ---- turns
 

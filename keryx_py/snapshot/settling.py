@@ -32,6 +32,15 @@ def settle(folder: Path) -> tuple[str, ...]:
     raise SnapshotError(f"{folder} {reason}; move it away, or start a new session with /new")
 
 
+def clear_after_the_dead(folder: Path) -> None:
+    """Clear leftovers in *folder* if it is a sound shadow repository; its session must be held.
+
+    Raises OSError.
+    """
+    if shadow.examine(folder) is shadow.Standing.OURS:
+        shadow.clear_leftovers(folder)
+
+
 def _holds_nothing(folder: Path) -> bool:
     """Whether no ref of the git repository at *folder* leads to a file."""
     from keryx_py.snapshot.captures import CaptureReader

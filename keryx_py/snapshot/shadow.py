@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import stat
+from collections.abc import Container
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
@@ -141,6 +142,14 @@ def _quoted(value: bytes) -> bytes:
     return b'"' + value + b'"'
 
 
+def has_leftovers(folder: Path) -> bool:
+    """Whether a capture is being made in *folder*, or was left half-made by a dead process."""
+    with suppress(OSError):
+        there = set(os.listdir(folder / _PACKS))
+        return any(name.startswith(TEMPORARY) or _lacks_index(name, there) for name in there)
+    return False
+
+
 def clear_leftovers(folder: Path) -> None:
     """Remove what a dead process left half-written: locks, temporary packs, packs without index."""
     for above, _, names in os.walk(folder):
@@ -150,13 +159,14 @@ def clear_leftovers(folder: Path) -> None:
     with suppress(FileNotFoundError):
         # Not glob() and exists(): on a failing disk they say that nothing is there.
         there = set(os.listdir(folder / _PACKS))
-        for pack in (Path(folder, _PACKS, name) for name in there if _is_pack(name)):
-            if pack.with_suffix(".idx").name not in there:
-                pack.unlink(missing_ok=True)
+        for name in there:
+            if _lacks_index(name, there):
+                Path(folder, _PACKS, name).unlink(missing_ok=True)
 
 
-def _is_pack(name: str) -> bool:
-    return name.startswith("pack-") and name.endswith(".pack")
+def _lacks_index(name: str, there: Container[str]) -> bool:
+    is_pack = name.startswith("pack-") and name.endswith(".pack")
+    return is_pack and name.removesuffix(".pack") + ".idx" not in there
 
 
 def size_on_disk(folder: Path) -> int:

@@ -97,6 +97,30 @@ def test_what_a_killed_owner_locked_is_free_again(root: Path, tmp_path: Path, si
     assert look_at(root) == {"f": ("file", 0o644, b"old\n")}
 
 
+@pytest.mark.parametrize("left", ["tmp_pack_x", f"pack-{'a' * 40}.pack"])
+def test_what_a_killed_session_left_half_made_is_cleared_by_the_next_one_to_start(
+    root: Path, sit: Sit, left: str
+) -> None:
+    """A first snapshot may be big, and nobody may ever open that session again."""
+    dead, living = sit(), sit()
+    for sitting in (dead, living):
+        sitting.play(write("f", "1"))
+    packs = [
+        sitting.project.session.folder / "shadow.git" / "objects" / "pack"
+        for sitting in (dead, living)
+    ]
+    dead.close()
+    before = [sorted(folder.iterdir()) for folder in packs]
+    for folder in packs:
+        (folder / left).write_bytes(b"half")
+
+    sit()
+
+    assert sorted(packs[0].iterdir()) == before[0]
+    assert (packs[1] / left).exists()
+    (packs[1] / left).unlink()
+
+
 def test_without_its_lease_every_rewind_and_compaction_is_refused(root: Path, sit: Sit) -> None:
     """LOCK-01: not only what writes, since what is shown may be another process's by now."""
     sitting = sit()
