@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ from keryx_py.shell.render import WARNING
 from keryx_py.shell.report_view import report_text
 from keryx_py.shell.rewind_json import JsonObject, plan_json, point_json, report_json
 from keryx_py.shell.rewind_view import Ways, named_paths, preview_text
-from keryx_py.shell.rewind_words import ONLY, parse_mode, parse_number
+from keryx_py.shell.rewind_words import ONLY, parse_mode, parse_number, path_word
 from keryx_py.shell.screen import Screen, Streams
 from keryx_py.shell.turn_view import CaptureView
 from keryx_py.shell.visible import shown_path, visible
@@ -258,6 +259,7 @@ def _ways(last: str) -> Ways:
         files="keryx rewind apply {number} files --yes",
         keep="--keep leaves them",
         both_sides="keryx rewind diff {number} {path} shows both sides",
+        quote=shlex.quote,
     )
 
 
@@ -265,5 +267,7 @@ def _way_to_apply(plan: RewindPlan) -> str:
     """Name the command line that applies exactly *plan*."""
     number, keep = plan.point.number, " --keep" if plan.way is Way.KEEP else ""
     mode = ONLY if plan.way is Way.ONLY else plan.mode.value
-    paths = "".join(f" {shown_path(path)}" for path in plan.paths)
+    paths = "".join(f" {shlex.quote(path_word(path))}" for path in plan.paths)
+    if any(shown_path(path) != os.fsdecode(path) for path in plan.paths):
+        return f"keryx rewind apply, with the same words and --yes --plan {plan.id}, applies it"
     return f"keryx rewind apply {number} {mode}{paths}{keep} --yes --plan {plan.id} applies it"

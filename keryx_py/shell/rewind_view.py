@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -33,6 +33,7 @@ from keryx_py.shell.render import (
     first_words,
     padded,
 )
+from keryx_py.shell.rewind_words import path_word
 from keryx_py.shell.visible import on_one_line, shown_path
 from keryx_py.snapshot.listing import FileState, Kind, Skipped
 
@@ -63,6 +64,8 @@ class Ways:
     """What leaves the person's edits; {number} and {mode} stand in it."""
     both_sides: str = ""
     """What shows both sides of a conflict; {number} and {path} stand in it."""
+    quote: Callable[[str], str] = quote_word
+    """Writes a path as one word, where such a line is typed."""
 
 
 def plan_title(plan: RewindPlan) -> str:
@@ -202,10 +205,11 @@ def conflicts_part(text: Text, plan: RewindPlan, ways: Ways) -> None:
     conflicts = plan.files.conflicts if plan.files is not None else ()
     rows = []
     for one in conflicts:
-        typed = os.fsdecode(one.path)
-        way = ways.both_sides.format(number=plan.point.number, path=quote_word(typed))
+        path = ways.quote(path_word(one.path))
+        way = ways.both_sides.format(number=plan.point.number, path=path)
         # A path that is not shown as it is typed has no line that could be named.
-        rows.append(skipped_text(one) + (f": {way}" if shown_path(one.path) == typed else ""))
+        is_typed = shown_path(one.path) == os.fsdecode(one.path)
+        rows.append(skipped_text(one) + (f": {way}" if is_typed else ""))
     rest_text(text, "in conflict, stays as it is", rows)
 
 

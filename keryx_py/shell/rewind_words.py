@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -21,6 +22,8 @@ KEEP = "keep"
 DIFF = "diff"
 OPTIONS = (KEEP, DIFF)
 """Words that follow the mode; a path that is named like one is written ./keep."""
+_OTHER_WORDS = frozenset({*MODES, *OPTIONS, ONLY, "all", "confirm", "pick"})
+_READ_AS_OTHER = re.compile(r"[-@].*|[0-9,-]+", re.DOTALL)
 _LONGEST_NUMBER = 9
 _HUNKS = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*")
 """Which hunks: 1,3-4. A path that is written so begins with ./"""
@@ -67,6 +70,14 @@ class HunksWanted:
 
 
 RewindWanted: TypeAlias = ListWanted | ConfirmWanted | PreviewWanted | PickWanted | HunksWanted
+
+
+def path_word(path: bytes) -> str:
+    """Write *path* so that, after /rewind or /diff, it is read as a path and nothing else."""
+    word = os.fsdecode(path)
+    if word in _OTHER_WORDS or _READ_AS_OTHER.fullmatch(word):
+        return f"./{word}"
+    return word
 
 
 def parse_rewind(words: tuple[str, ...], root: Path) -> RewindWanted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,10 +44,14 @@ def project(tmp_path: Path, root: Path) -> Iterator[OpenProject]:
     )
     sessions = Sessions(settings.data_dir, now=time.time)
     project = OpenProject(settings, sessions, sessions.create(root), now=time.time)
-    lines = io.TextIOWrapper(io.BytesIO(b"create a.txt with one\ncreate b.txt with two\n"))
-    run_shell(project, Streams(lines, io.StringIO(), io.StringIO()))
+    play(project, "create a.txt with one", "create b.txt with two")
     yield project
     project.close()
+
+
+def play(project: OpenProject, *lines: str) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO("".join(f"{line}\n" for line in lines).encode()))
+    run_shell(project, Streams(stdin, io.StringIO(), io.StringIO()))
 
 
 def cli(project: OpenProject, *, as_json: bool = False) -> tuple[RewindCli, io.StringIO]:
@@ -72,6 +77,34 @@ def test_a_preview_names_the_command_that_applies_exactly_it(
     assert last[:6] == ["keryx", "rewind", "apply", "1", "files", "--yes"]
     assert rewinds.apply(Asked("1"), yes=True, plan_id=last[7]) == 0
     assert sorted(path.name for path in root.iterdir()) == ["kept"]
+
+
+ODD_NAMES = ("a b", "$(touch PWNED)", ";touch PWNED;", "-x", "only", "7", "it's", "*", "@tag")
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_the_lines_that_a_preview_offers_name_the_path_and_nothing_else(
+    project: OpenProject, root: Path, name: str
+) -> None:
+    """They are typed at a shell: a file of a cloned project must not become a command there."""
+    play(project, f"run `printf turn > ./{shlex.quote(name)}`")
+    (root / name).write_text("mine")
+    rewinds, out = cli(project)
+
+    rewinds.preview(Asked("3", "files", (f"./{name}",)))
+    apply_line = shlex.split(out.getvalue().splitlines()[-1])
+    rewinds.preview(Asked("3", keep=True))
+    (diff_line,) = (line for line in out.getvalue().splitlines() if "shows both sides" in line)
+    diff_words = shlex.split(diff_line.split(": ", 1)[1])
+    plan_id = apply_line[apply_line.index("--plan") + 1]
+
+    assert apply_line[:5] == ["keryx", "rewind", "apply", "3", "files"]
+    assert rewinds.diff(diff_words[3 : diff_words.index("shows")]) == 0
+    assert "-turn" not in out.getvalue().splitlines()
+    assert "+mine" in out.getvalue()
+    assert not apply_line[5].startswith("-")
+    assert rewinds.apply(Asked("3", "files", (apply_line[5],)), yes=True, plan_id=plan_id) == 0
+    assert not (root / name).exists()
 
 
 def test_a_stale_plan_is_refused_and_shown_anew(project: OpenProject, root: Path) -> None:
