@@ -124,18 +124,19 @@ class OpenProject:
         for folder in self.sessions.folders():
             if folder != self.session.folder and is_cut_short(folder):
                 info = self.sessions.find(folder.name)
-                if info.root == self.root:
-                    self.notices += (self._recover_other(info),)
+                if info.root == self.root and (said := self._recover_other(info)):
+                    self.notices += (said,)
 
     def _recover_other(self, info: SessionInfo) -> str:
         try:
             with self.sessions.open(info.id) as other:
                 said = recover(other, open_store(self.settings, other), self._now)
         except HeldError:
-            said = "a restore was cut short; it is finished when the session is opened next"
+            said = "a restore of the project's files is going on there right now"
         except (SessionError, SnapshotError, RootRefusedError) as error:
             said = f"a restore was cut short and cannot be finished: {error}"
-        return f"session {info.id}: {said}"
+        # Nothing is left to say when its holder ended it just now.
+        return f"session {info.id}: {said}" if said else ""
 
     def _clear_others(self) -> None:
         """Clear the half-made packs that dead processes left in other sessions: they may be big,

@@ -247,6 +247,21 @@ def test_a_confirm_that_was_killed_is_finished_or_never_was(
     assert (True, True) in outcomes
 
 
+def test_a_restore_that_is_going_on_is_not_called_cut_short(root: Path, sit: Sit) -> None:
+    """Another start in the project meets its record, and its holder alive."""
+    (root / "f").write_text("old\n")
+    sitting = sit()
+    sitting.play(shell("echo new > f"))
+    journal = sitting.project.session.folder / "restore.json"
+    (journal).write_text("{")
+
+    beside = sit().play()
+    journal.unlink()
+
+    assert "a restore of the project's files is going on there right now" in beside
+    assert "cut short" not in beside
+
+
 # ---- a write that was cut short
 
 
