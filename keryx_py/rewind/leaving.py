@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from keryx_py.rewind.attribution import Chapter
+from keryx_py.rewind.carried import Edit, hold_carried
 from keryx_py.rewind.difference import folders_above, is_folder, left_out
 from keryx_py.rewind.merge import Conflict, Joined, Merging
 from keryx_py.rewind.plan import Author, AuthorKind
@@ -59,6 +60,7 @@ def keep_edits(
     by_path = _by_path(chapters, touched)
     hidden = left_out(by_path, now)
     results: dict[bytes, Joined] = {path: now.listing.get(path) for path in unsure}
+    edits: dict[bytes, Sequence[Edit]] = {}
     for path, changes in by_path.items():
         if path in unsure:
             continue
@@ -67,6 +69,8 @@ def keep_edits(
             timeline.go_on(change.before, change.after, author)
         timeline.end(now.listing.get(path), last, hidden=path in hidden)
         results[path] = timeline.result
+        edits[path] = timeline.edits
+    hold_carried(results, edits, now.listing, merging)
     return _settled(then, then.listing, now.listing, results, merging)
 
 
@@ -118,6 +122,8 @@ class _Timeline:
     def __init__(self, first: FileState | None, merging: Merging) -> None:
         self._merging = merging
         self._pages: list[tuple[FileState | None, Joined]] = [(first, first)]
+        self.edits: list[Edit] = []
+        """What the person did, in order of time."""
 
     @property
     def result(self) -> Joined:
@@ -128,6 +134,8 @@ class _Timeline:
     ) -> None:
         """Take a stretch in which *author* changed *before* to *after* into account."""
         result = self.result
+        if author is not None and not _is_turn(author):
+            self.edits.append(Edit(before, after))
         held = None if author is not None else self._page_of(after)
         if held is not None:
             # A rewind wrote what had been there: what the person's share was then counts again.
@@ -163,13 +171,15 @@ def _settled(
     listing = dict(start)
     conflicts = {path: one.reason for path, one in results.items() if isinstance(one, Conflict)}
     for path, joined in results.items():
-        _put(listing, path, now.get(path) if isinstance(joined, Conflict) else joined)
+        if isinstance(joined, Conflict):
+            joined = joined.instead or now.get(path)
+        _put(listing, path, joined)
     _hold_contents(listing, now, capture.listing, results, conflicts, merging)
     _make_room(listing, now, capture.listing, conflicts)
     differing = {change.path for change in differences(now, listing)}
     merged = {
         path
-        for path in differing & results.keys()
+        for path in (differing & results.keys()) - conflicts.keys()
         if listing.get(path) not in (None, capture.listing.get(path))
     }
     # What is now as it was then needs no word: there is nothing left that could be taken back.
@@ -187,7 +197,7 @@ def _settled(
         conflicts=tuple(
             Skipped(path, conflicts[path])
             for path in sorted(conflicts)
-            if now.get(path) != capture.listing.get(path)
+            if path in differing or now.get(path) != capture.listing.get(path)
         ),
     )
 
@@ -210,7 +220,7 @@ def _hold_contents(
     """Hold what only a capture in between has: it may be pruned to make room for the undo point."""
     for path in paths:
         state = listing.get(path)
-        if state is None or is_folder(state) or path in conflicts:
+        if state is None or is_folder(state):
             continue
         known = {side.oid for side in (now.get(path), then.get(path)) if side is not None}
         if state.oid not in known and not merging.hold(state):

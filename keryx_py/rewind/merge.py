@@ -19,6 +19,8 @@ class Conflict:
     """Two changes of one path that cannot be joined."""
 
     reason: str
+    instead: FileState | None = None
+    """What is to stand there; None for what stands there now."""
 
 
 Joined: TypeAlias = FileState | Conflict | None
@@ -58,7 +60,7 @@ class Merging:
 
     def hold(self, state: FileState) -> bool:
         """Hold the content of *state* as well; say whether it could be read."""
-        content = self._content(state)
+        content = self.content(state)
         if content is not None:
             self._made[state.oid] = content
         return content is not None
@@ -80,7 +82,7 @@ class Merging:
     def _join_contents(
         self, base: FileState, ours: FileState, theirs: FileState
     ) -> bytes | Conflict:
-        contents = [self._content(side) for side in (base, ours, theirs)]
+        contents = [self.content(side) for side in (base, ours, theirs)]
         found = [content for content in contents if content is not None]
         if len(found) != len(contents):
             return Conflict("a version that is needed cannot be read")
@@ -91,7 +93,8 @@ class Merging:
         merged = merge_text(*found)
         return Conflict("both sides changed the same lines") if merged is None else merged
 
-    def _content(self, state: FileState) -> bytes | None:
+    def content(self, state: FileState) -> bytes | None:
+        """Give the content of *state*; None when it cannot be had."""
         made = self._made.get(state.oid)
         return self._read(state) if made is None else made
 

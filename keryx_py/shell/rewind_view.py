@@ -203,14 +203,17 @@ _KEPT = {
 def conflicts_part(text: Text, plan: RewindPlan, ways: Ways) -> None:
     """Name what could not be merged, with what shows both sides."""
     conflicts = plan.files.conflicts if plan.files is not None else ()
-    rows = []
+    coming = {change.path for change in plan.files.changes} if plan.files is not None else set()
+    rows: dict[bool, list[str]] = {True: [], False: []}
     for one in conflicts:
         path = ways.quote(path_word(one.path))
         way = ways.both_sides.format(number=plan.point.number, path=path)
         # A path that is not shown as it is typed has no line that could be named.
         is_typed = shown_path(one.path) == os.fsdecode(one.path)
-        rows.append(skipped_text(one) + (f": {way}" if is_typed else ""))
-    rest_text(text, "in conflict, stays as it is", rows)
+        row = skipped_text(one) + (f": {way}" if is_typed else "")
+        rows[one.path in coming].append(row)
+    rest_text(text, "in conflict, not merged", rows[True])
+    rest_text(text, "in conflict, stays as it is", rows[False])
 
 
 def named_paths(plan: RewindPlan) -> tuple[bytes, ...]:

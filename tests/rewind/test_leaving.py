@@ -108,6 +108,65 @@ def test_a_conflict_leaves_the_persons_file_as_it_is_and_names_it(project: Proje
     assert report.failed == ()
 
 
+def test_a_file_of_the_turn_that_was_edited_and_then_moved_comes_back_as_it_was_edited(
+    project: Project,
+) -> None:
+    """Its old path is in conflict and empty now: what the person wrote is in what goes."""
+    project.turn(lambda: project.write("notes", "the turn's\n"))
+    project.write("notes", "the turn's\nmine\n")
+    project.turn(lambda: (project.root / "notes").rename(project.root / "docs"))
+
+    report = leave(project, 1)
+
+    assert text(project, "notes") == "the turn's\nmine\n"
+    assert text(project, "docs") is None
+    assert report.plan.files is not None
+    (conflict,) = report.plan.files.conflicts
+    assert conflict.path == b"notes"
+    assert conflict.reason.endswith("it comes back as you left it")
+    assert report.plan.files.merged == ()
+
+
+@pytest.mark.parametrize("moved", ["one\nMINE\nthree\n", "head\nMINE\ntail\n"])
+def test_what_a_turn_carried_to_another_file_stays_where_its_own_is_taken(
+    project: Project, moved: str
+) -> None:
+    """Moved whole or in part, and another file put in its place."""
+    project.write("f", "one\ntwo\nthree\n")
+    project.turn(lambda: project.write("f", "one\nTURN\nthree\n"))
+    project.write("f", "one\nMINE\nthree\n")
+
+    def move() -> None:
+        project.write("g", moved)
+        project.write("h", "the turn's alone\n")
+        project.write("f", "it is in g now\n")
+
+    project.turn(move)
+
+    report = leave(project, 1)
+
+    assert text(project, "f") == "it is in g now\n"
+    assert text(project, "g") == moved
+    assert text(project, "h") is None
+    assert report.plan.files is not None
+    assert [(one.path, one.reason) for one in report.plan.files.conflicts] == [
+        (b"f", "both sides changed the same lines"),
+        (b"g", "it holds what you wrote in f"),
+    ]
+
+
+def test_what_the_person_took_away_again_does_not_hold_a_turns_file(project: Project) -> None:
+    project.turn(lambda: project.write("f", "the turn's\n"))
+    project.write("f", "mine\n")
+    project.turn(lambda: project.write("g", "mine\n"))
+    (project.root / "f").unlink()
+
+    leave(project, 1)
+
+    assert text(project, "f") is None
+    assert text(project, "g") is None
+
+
 def test_each_edit_of_the_person_is_merged_in_its_order(project: Project) -> None:
     project.write("f", LINES)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -26,7 +27,7 @@ QUICK = settings(
 def change(draw: st.DrawFn) -> tuple[str, str, int]:
     """Something done to one path: what, where, and in which line."""
     path = draw(st.sampled_from(PATHS))
-    acts = ("add", "drop", "line", "line", "remove", "mode", "binary")
+    acts = ("add", "drop", "line", "line", "remove", "mode", "binary", "move")
     return draw(st.sampled_from(acts)), path, draw(st.integers(0, 9))
 
 
@@ -38,9 +39,17 @@ EPISODES = st.lists(
 def act(root: Path, what: str, path: str, line: int, word: str) -> None:
     """Change *path* so that what is written can be told by *word*."""
     where = root / path
-    if what == "remove" or (what != "mode" and (where.is_dir() or not _may_stand(root, path))):
+    stays = what in {"mode", "move"}
+    if what == "remove" or (not stays and (where.is_dir() or not _may_stand(root, path))):
         _clear(root, path)
     if what == "remove":
+        return
+    if what == "move":
+        _move(root, where, PATHS[line % len(PATHS)])
+        return
+    if what == "mode":
+        if os.path.lexists(where):
+            where.chmod(0o755 if line % 2 else 0o644 if where.is_file() else 0o700)
         return
     if path == ".gitignore":
         where.write_text("" if what == "drop" else PATHS[line % 4] + "\n")
@@ -54,14 +63,17 @@ def act(root: Path, what: str, path: str, line: int, word: str) -> None:
             lines = lines[:-1]
         case "line" if lines:
             lines[line % len(lines)] = word
-        case "mode":
-            if where.exists():
-                where.chmod(0o755 if line % 2 else 0o644 if where.is_file() else 0o700)
-            return
         case "binary":
             where.write_bytes(b"\0" + word.encode())
             return
     where.write_text("".join(f"{one}\n" for one in lines))
+
+
+def _move(root: Path, where: Path, target: str) -> None:
+    to = root / target
+    if where.is_file() and not to.is_dir() and _may_stand(root, target) and where != to:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        where.rename(to)
 
 
 def _may_stand(root: Path, path: str) -> bool:
@@ -98,10 +110,9 @@ def play(project: Project, episodes: list[tuple[bool, list[tuple[str, str, int]]
     return words
 
 
-def held(look: Look, words: set[str]) -> set[tuple[bytes, str]]:
-    return {
-        (path, word) for path, (_, _, data) in look.items() for word in words if word in str(data)
-    }
+def held(look: Look, words: set[str]) -> set[str]:
+    """Those of *words* that stand in some file: a move that is taken back moves them."""
+    return {word for _, _, data in look.values() for word in words if word in str(data)}
 
 
 def prepared(base: str) -> Project:
