@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from keryx_py.rewind.plan import Author
 from keryx_py.rewind.timeline import UNKNOWN
-from keryx_py.snapshot.listing import FileChange, FileState, Listing
+from keryx_py.snapshot.listing import FileChange, FileState, Kind, Listing
+from keryx_py.snapshot.objects import ObjectKind, object_id
+
+_EMPTY = object_id(ObjectKind.BLOB, b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +33,57 @@ def attribute(
     """Say who changed each of *paths* since *then*, in order of time.
 
     *chapters* lead from *then* to the newest capture, *last* is whose the time from there to
-    *now* is. What a rewind brought back carries again the authors that it had at that time.
+    *now* is. What a rewind brought back carries again the authors that it had at that time, and
+    what was moved whole those that it had where it was.
     *hidden* are the paths that rules or limits of now leave out: a capture that lacks one of them
     may have been unable to hold it.
     """
-    stories = {path: _Story(then.get(path)) for path in paths}
-    for chapter in chapters:
+    asked = tuple(paths)
+    moves = [_list_moves(chapter) for chapter in chapters]
+    stories = {path: _Story(then.get(path)) for path in _with_origins(asked, moves)}
+    for chapter, moved in zip(chapters, moves, strict=True):
+        carried = {to: stories[origin].authors for to, origin in moved.items() if to in stories}
         for change in chapter.changes:
             story = stories.get(change.path)
             if story is not None:
-                story.go_on(change.after, chapter.author)
+                story.go_on(change.after, chapter.author, carried.get(change.path, ()))
     for path, story in stories.items():
         if story.state is None and path in hidden:
             story.come_to_light(now.get(path))
         elif now.get(path) != story.state:
             story.go_on(now.get(path), last)
-    return {path: story.authors for path, story in stories.items()}
+    return {path: stories[path].authors for path in asked}
+
+
+def _list_moves(chapter: Chapter) -> Mapping[bytes, bytes]:
+    """List the paths that came to be in *chapter* with what went from another; name that one.
+
+    What was changed as it was moved is not known from what is new.
+    """
+    if chapter.author is None:
+        return {}  # what a rewind brought back has its authors by its own path
+    gone = {
+        change.before.oid: change.path
+        for change in chapter.changes
+        if change.before is not None and _tells_apart(change.before) and change.after is None
+    }
+    return {
+        change.path: gone[change.after.oid]
+        for change in (chapter.changes if gone else ())
+        if change.before is None and change.after is not None and change.after.oid in gone
+    }
+
+
+def _tells_apart(state: FileState) -> bool:
+    return state.kind is Kind.FILE and state.oid != _EMPTY
+
+
+def _with_origins(paths: Iterable[bytes], moves: Sequence[Mapping[bytes, bytes]]) -> set[bytes]:
+    """Add to *paths* those that they were moved from, step by step."""
+    wanted = set(paths)
+    for moved in reversed(moves):
+        wanted.update(origin for to, origin in moved.items() if to in wanted)
+    return wanted
 
 
 class _Story:
@@ -70,13 +108,19 @@ class _Story:
         else:
             self.go_on(state, UNKNOWN)
 
-    def go_on(self, state: FileState | None, author: Author | None) -> None:
+    def go_on(
+        self,
+        state: FileState | None,
+        author: Author | None,
+        carried: tuple[Author, ...] = (),
+    ) -> None:
+        """Come to *state*, by *author*; *carried* had a hand in what was moved here."""
         if state == self._pages[0][0]:
             authors: tuple[Author, ...] = ()
         elif author is None:
             authors = next((by for was, by in reversed(self._pages) if was == state), self.authors)
-        elif self.authors[-1:] == (author,):
-            authors = self.authors
         else:
-            authors = (*self.authors, author)
+            authors = (*self.authors, *carried)
+            if authors[-1:] != (author,):
+                authors = (*authors, author)
         self._pages.append((state, authors))

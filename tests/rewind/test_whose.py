@@ -25,6 +25,7 @@ from keryx_py.session.archive import (
     UndoPointEntry,
 )
 from keryx_py.snapshot.listing import FileChange, FileState, Kind
+from keryx_py.snapshot.objects import ObjectKind, object_id
 from keryx_py.snapshot.store import Side, SnapshotKey
 
 
@@ -202,3 +203,61 @@ def test_what_rules_hid_from_the_captures_is_not_called_the_person_s(
     by = attribute([b"f"], {b"f": first}, chapters, {b"f": last}, PERSON, {b"f"})
 
     assert by[b"f"] == authors
+
+
+def chapter(author: Author | None, **changes: tuple[str, str]) -> Chapter:
+    """What *author* changed: for each path the content before and after, "-" for no file."""
+    return Chapter(
+        author,
+        tuple(
+            FileChange(path.encode(), state(before), state(after))
+            for path, (before, after) in changes.items()
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("chapters", "authors"),
+    [
+        pytest.param(
+            [chapter(agent(2), f=("2", "-"), g=("-", "2"))],
+            (agent(1), PERSON, agent(2)),
+            id="moved",
+        ),
+        pytest.param(
+            [
+                chapter(agent(2), f=("2", "-"), h=("-", "2")),
+                chapter(agent(3), h=("2", "-"), g=("-", "2")),
+            ],
+            (agent(1), PERSON, agent(2), agent(3)),
+            id="moved twice",
+        ),
+        pytest.param(
+            [chapter(agent(2), f=("2", "-"), g=("-", "3"))], (agent(2),), id="changed on the way"
+        ),
+        pytest.param([chapter(agent(2), g=("-", "2"))], (agent(2),), id="copied"),
+        pytest.param([chapter(None, f=("2", "-"), g=("-", "2"))], (), id="nobody's, by a rewind"),
+    ],
+)
+def test_what_is_moved_whole_carries_on_whose_it_was(
+    chapters: list[Chapter], authors: tuple[Author, ...]
+) -> None:
+    first = state("0")
+    assert first is not None
+    edits = [chapter(agent(1), f=("0", "1")), chapter(PERSON, f=("1", "2"))]
+    last = chapters[-1].changes[-1]
+    assert last.after is not None
+
+    by = attribute([b"g"], {b"f": first}, [*edits, *chapters], {b"g": last.after}, PERSON)
+
+    assert by == {b"g": authors}
+
+
+def test_an_empty_file_is_not_told_to_be_moved() -> None:
+    empty = FileState(Kind.FILE, 0o644, object_id(ObjectKind.BLOB, b""))
+    edits = Chapter(PERSON, (FileChange(b"f", None, empty),))
+    moved = Chapter(agent(1), (FileChange(b"f", empty, None), FileChange(b"g", None, empty)))
+
+    by = attribute([b"g"], {}, [edits, moved], {b"g": empty}, PERSON)
+
+    assert by == {b"g": (agent(1),)}
