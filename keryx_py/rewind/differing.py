@@ -50,7 +50,7 @@ class Differing:
         self, old: SnapshotKey | None, new: SnapshotKey | None, limit: Limit
     ) -> Iterator[Compared]:
         """Read both versions of each file that differs between two captures; None is the disk."""
-        for change in self._changes(old, new):
+        for change in self.changes(old, new):
             if limit.covers(change.path) and not (
                 (change.before is None or is_folder(change.before))
                 and (change.after is None or is_folder(change.after))
@@ -82,7 +82,8 @@ class Differing:
             raise RefusedError(f"{shown} is being written; pick again when that is over")
         return cut_into_hunks(change.path, now, self._planned(change))
 
-    def _changes(self, old: SnapshotKey | None, new: SnapshotKey | None) -> tuple[FileChange, ...]:
+    def changes(self, old: SnapshotKey | None, new: SnapshotKey | None) -> tuple[FileChange, ...]:
+        """List what differs between two captures; None is the disk. Raises RefusedError."""
         if old == new:
             return ()
         if old is not None and new is not None:

@@ -335,7 +335,17 @@ class Rewinder:
     def compare(self, span: Span, paths: Sequence[bytes] = ()) -> Iterator[Compared]:
         """Read what differs in *span*, file by file. Raises RefusedError at once, or on the way."""
         old, new = self._sides(span)
-        return self._differing().compare(old, new, self._limit(paths, old, new))
+        limit = self._limit(paths, old, new)
+        if isinstance(span, OneTurn) and old is not None and new is not None:
+            limit = replace(limit, exactly=self._own_paths(span.number, old, new))
+        return self._differing().compare(old, new, limit)
+
+    def _own_paths(self, turn: int, before: SnapshotKey, end: SnapshotKey) -> frozenset[bytes]:
+        """List the paths that a turn had a part in: others may have worked meanwhile."""
+        stretch = Stretch(before, end, Author(AuthorKind.TURN, turn))
+        chronicle = Chronicle(self._open_store(), self._session.entries, before, self._others)
+        changes = self._differing().changes(before, end)
+        return frozenset(change.path for change in chronicle.own_changes(stretch, changes))
 
     def _limit(
         self, paths: Sequence[bytes], old: SnapshotKey | None, new: SnapshotKey | None

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from keryx_py.rewind.attribution import Chapter
+from keryx_py.rewind.comparing import OneTurn, Since
 from keryx_py.rewind.interleave import OtherTurn, Reach, Reading, Span, interleave
 from keryx_py.rewind.plan import Author, AuthorKind, RewindPlan
 from keryx_py.rewind.recorder import TurnRecorder
@@ -236,6 +237,20 @@ def test_the_list_counts_neither_as_the_person_s_nor_as_the_turn_s(seats: Seats)
 
 
 # ---- at the same time
+
+
+def test_the_difference_of_a_turn_holds_nothing_of_another_session_s(seats: Seats) -> None:
+    mine, theirs = seats
+    mine.begin("write_file", "m")
+    mine.project.write("m", "1")
+    theirs.work("t", "1")
+    number = mine.end()
+
+    shown = [one.path for one in mine.rewinder().compare(OneTurn(number))]
+    since = [one.path for one in mine.rewinder().compare(Since(number))]
+
+    assert shown == [b"m"]
+    assert since == [b"m", b"t"]
 
 
 def test_what_another_session_did_during_a_turn_is_not_the_turn_s(seats: Seats) -> None:
