@@ -25,7 +25,7 @@ from keryx_py.rewind.other_sessions import OtherSessions, read_other_turns
 from keryx_py.rewind.plan import AuthorKind
 from keryx_py.rewind.timeline import Stretch
 from keryx_py.session.archive import Entries
-from keryx_py.snapshot.listing import FileChange, Listing
+from keryx_py.snapshot.listing import FileChange, Listing, differences
 from keryx_py.snapshot.store import SnapshotKey, SnapshotStore
 
 
@@ -60,12 +60,15 @@ class Chronicle:
 
         *then* and the chapters *before* lead to that capture.
         """
-        paths = {path for turn in self._other_turns() for path in turn.changes}
-        if not paths:
+        turns = self._other_turns()
+        if not turns:
             return ()
         held: dict[bytes, FileChange] = {
             change.path: change for chapter in before for change in chapter.changes
         }
+        paths = {path for turn in turns for path in turn.changes or ()}
+        if any(turn.changes is None for turn in turns):
+            paths |= {*held, *(change.path for change in differences(then, now))}
         changes = []
         for path in sorted(paths):
             was = held[path].after if path in held else then.get(path)

@@ -91,8 +91,8 @@ class OtherTurn:
 
     author: Author
     span: Span
-    changes: Mapping[bytes, FileChange]
-    """By path."""
+    changes: Mapping[bytes, FileChange] | None
+    """By path; None when that is not known any more, because its captures were pruned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +152,7 @@ def interleave(chapter: Chapter, span: Span, turns: Sequence[OtherTurn]) -> tupl
         return (chapter,)
     found: dict[tuple[int, Author], list[FileChange]] = {}
     for change in chapter.changes:
-        seen = [turn for turn in meanwhile if change.path in turn.changes]
-        for place, (who, piece) in enumerate(_pieces(change, author, span, seen)):
+        for place, (who, piece) in enumerate(_pieces(change, author, span, meanwhile)):
             found.setdefault((place, who), []).append(piece)
     ordered = sorted(found.items(), key=lambda one: one[0][0])
     return tuple(Chapter(who, tuple(pieces)) for (_, who), pieces in ordered)
@@ -163,17 +162,25 @@ def _pieces(
     change: FileChange, author: Author, span: Span, turns: Sequence[OtherTurn]
 ) -> Iterator[tuple[Author, FileChange]]:
     """Follow one path through a stretch: each state that is known, and who may have made it."""
-    sights = _sights(change, span, turns)
+    seen = [turn for turn in turns if turn.changes is not None and change.path in turn.changes]
+    pruned = [turn for turn in turns if turn.changes is None]
+    sights = _sights(change, span, seen)
     first, last = _ends_of(None, sights)
-    ends = [(turn, _ends_of(turn, sights)) for turn in turns]
+    ends = [(turn, _ends_of(turn, sights)) for turn in seen]
     for place, (was, became) in enumerate(pairwise(sights[first : last + 1]), first):
         if was.state == became.state:
             continue
         written = (change.path, became.reading)
         running = [turn for turn, (begun, ended) in ends if begun <= place < ended]
         able = [turn.author for turn in running if turn.span.may_have_written(*written)]
-        own = author.kind is AuthorKind.TURN and span.may_have_written(*written)
-        for who in (*([author] if own or not able else []), *able):
+        gone = [turn for turn in pruned if not turn.span.ended.is_before(was.reading)]
+        maybe = [turn for turn in gone if turn.span.may_have_written(*written)]
+        if author.kind is AuthorKind.TURN:
+            named = any(not turn.span.reach.anything for turn in maybe)
+            own = span.may_have_written(*written) or not (able or named)
+        else:
+            own = not able  # a person may have written anything
+        for who in (*([author] if own else []), *able, *(turn.author for turn in maybe)):
             yield who, FileChange(change.path, was.state, became.state)
 
 
@@ -181,7 +188,7 @@ def _sights(change: FileChange, span: Span, turns: Sequence[OtherTurn]) -> Seque
     """List what *turns* and the ends of *span* saw of the path of *change*, in order of time."""
     sights = [_Sight(span.begun, None, change.before)]
     for turn in turns:
-        theirs = turn.changes[change.path]
+        theirs = (turn.changes or {})[change.path]
         sights.append(_Sight(turn.span.begun, turn, theirs.before))
         sights.append(_Sight(turn.span.ended, turn, theirs.after))
     sights.append(_Sight(span.ended, None, change.after))

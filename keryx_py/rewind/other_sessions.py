@@ -6,20 +6,37 @@ would have told stays the person's.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from keryx_py.rewind.interleave import ANYTHING, OtherTurn, Span, list_reaches, list_readings
+from keryx_py.rewind.interleave import (
+    ANYTHING,
+    OtherTurn,
+    Reach,
+    Span,
+    list_reaches,
+    list_readings,
+)
 from keryx_py.rewind.plan import Author, AuthorKind
 from keryx_py.rewind.timeline import list_captures, list_stretches
-from keryx_py.session.archive import CaptureEntry, Entries, Entry, SnapshotEntry
+from keryx_py.session.archive import (
+    CaptureEntry,
+    Entries,
+    Entry,
+    RedoEntry,
+    RewindEntry,
+    SnapshotEntry,
+    SnapshotOutcome,
+    TurnEntry,
+)
 from keryx_py.session.errors import SessionError
 from keryx_py.session.others import read_other
 from keryx_py.snapshot.kept import KeptCaptures
-from keryx_py.snapshot.store import DamagedSnapshotError, SnapshotError
+from keryx_py.snapshot.store import DamagedSnapshotError, Side, SnapshotError, SnapshotKey
 
 UsedSince: TypeAlias = Callable[[float], Sequence[Path]]
 """Names the folders of the other sessions of this root that were used after a time."""
@@ -84,6 +101,38 @@ def _read_turns(
             changes = {change.path: change for change in kept.changes(before, after)}
             who = Author(AuthorKind.SESSION, turn, folder.name)
             yield OtherTurn(who, Span(readings[before], readings[after], reach), changes)
+    yield from _pruned_turns(folder.name, entries, known, since, {one.key for one in captures})
+
+
+def _pruned_turns(
+    session: str,
+    entries: Entries,
+    known: set[SnapshotEntry],
+    since: float,
+    kept: set[SnapshotKey],
+) -> Iterator[OtherTurn]:
+    """Read from the archive alone what turns and rewinds may have changed whose captures went."""
+    reaches, readings = list_reaches(entries), list_readings(entries, {})
+    written = {
+        entry.undo: frozenset(map(os.fsencode, entry.paths))
+        for entry in entries
+        if isinstance(entry, RewindEntry | RedoEntry)
+    }
+    turns = {entry.number for entry in entries if isinstance(entry, TurnEntry)}
+    ended = {entry.number for entry in entries if isinstance(entry, CaptureEntry) and entry.taken}
+    for entry in entries:
+        if not isinstance(entry, SnapshotEntry) or entry.outcome is not SnapshotOutcome.TAKEN:
+            continue
+        before, after = SnapshotKey(entry.number), SnapshotKey(entry.number, Side.END)
+        if {before, after} <= kept or entry.number not in ended or entry in known:
+            continue
+        if readings[after].until < since:
+            continue
+        is_turn = entry.number in turns
+        wrote = Reach(anything=False, named=written.get(entry.number, frozenset()))
+        reach = reaches.get(entry.number, ANYTHING) if is_turn else wrote
+        who = Author(AuthorKind.SESSION, entry.number if is_turn else None, session)
+        yield OtherTurn(who, Span(readings[before], readings[after], reach), None)
 
 
 def _is_end_after(entry: Entry, since: float) -> bool:

@@ -16,6 +16,7 @@ from keryx_py.rewind.comparing import OneTurn, Since
 from keryx_py.rewind.interleave import OtherTurn, Reach, Reading, Span, interleave
 from keryx_py.rewind.plan import Author, AuthorKind, RewindPlan
 from keryx_py.rewind.recorder import TurnRecorder
+from keryx_py.rewind.retention import Keeping, prune_snapshots
 from keryx_py.rewind.rewinder import Rewinder
 from keryx_py.rewind.timeline import PERSON, UNKNOWN
 from keryx_py.session.archive import Mode, RanEntry, RunEntry, TurnEnd
@@ -105,6 +106,13 @@ class Seat:
         self.begin()
         self.project.write(path, text)
         return self.end()
+
+    def prune(self) -> None:
+        """Take snapshots until none but the newest is kept, as one that keeps few does."""
+        keeping = Keeping(self.session, self.store, 1, self.project.now)
+        for _ in range(3):
+            self._recorder(self.project.now).checkpoint("")
+        prune_snapshots(keeping)
 
     def rewinder(self) -> Rewinder:
         def used_since(since: float) -> tuple[Path, ...]:
@@ -345,6 +353,56 @@ def test_what_a_turn_writes_while_this_session_s_snapshot_is_recorded_is_that_tu
     mine.end()
 
     assert mine.whose() == {"m": (own(),), "f": (theirs.as_other(),)}
+
+
+def test_what_a_file_tool_of_a_pruned_turn_wrote_stays_that_session_s(seats: Seats) -> None:
+    """Its captures are gone; its archive still tells when it ran and what it wrote."""
+    mine, theirs = seats
+    mine.begin("write_file", "m")
+    theirs.begin("write_file", "t")
+    mine.project.write("m", "1")
+    theirs.project.write("t", "1")
+    theirs.end()
+    mine.end()
+    before = mine.whose()
+    theirs.prune()
+
+    assert mine.whose() == before == {"m": (own(),), "t": (theirs.as_other(),)}
+    assert not mine.rewinder().may_apply_at_once(mine.rewinder().plan_undo())
+    assert [point.changed for point in mine.rewinder().list_points()] == [1]
+
+
+def test_what_a_command_of_a_pruned_turn_may_have_written_is_told_to_be_both_s(
+    seats: Seats,
+) -> None:
+    mine, theirs = seats
+    mine.begin("write_file", "m")
+    theirs.work("t", "1")
+    mine.project.write("m", "1")
+    mine.end()
+    theirs.work("t2", "1")
+    mine.project.write("u", "1")
+    theirs.prune()
+
+    assert mine.whose() == {
+        "m": (own(), theirs.as_other()),
+        "t": (own(), theirs.as_other()),
+        "t2": (PERSON, theirs.as_other(2)),
+        "u": (PERSON, theirs.as_other(2)),
+    }
+
+
+def test_what_a_pruned_rewind_of_another_session_wrote_is_named_so(seats: Seats) -> None:
+    mine, theirs = seats
+    mine.project.write("f", "old")
+    theirs.work("f", "1")
+    mine.work("m", "1")
+    theirs.rewinder().apply(theirs.rewinder().plan(1, Mode.FILES, [b"f"]))
+    theirs.begin("write_file", "x")  # until a turn's snapshot, the undo point is in use
+    theirs.end()
+    theirs.prune()
+
+    assert mine.whose() == {"m": (own(),), "f": (PERSON, theirs.as_other(None))}
 
 
 def test_a_turn_of_another_session_that_still_runs_tells_nothing(seats: Seats) -> None:
