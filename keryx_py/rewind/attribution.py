@@ -20,6 +20,9 @@ class Chapter:
     author: Author | None
     """None when a rewind wrote it: nobody's change."""
     changes: tuple[FileChange, ...]
+    from_before: bool = False
+    """Whether a rewind wrote it that brought back what stood there before the first capture told
+    of: no edit made since is in it."""
 
 
 def attribute(

@@ -24,7 +24,7 @@ from keryx_py.rewind.interleave import (
 from keryx_py.rewind.other_sessions import OtherSessions, read_other_turns
 from keryx_py.rewind.plan import AuthorKind
 from keryx_py.rewind.timeline import Stretch
-from keryx_py.session.archive import Entries
+from keryx_py.session.archive import Entries, RedoEntry, RewindEntry
 from keryx_py.snapshot.listing import FileChange, Listing, differences
 from keryx_py.snapshot.store import SnapshotKey, SnapshotStore
 
@@ -51,7 +51,8 @@ class Chronicle:
         """Tell a stretch between two captures. Raises DamagedSnapshotError, KeyError."""
         assert stretch.after is not None
         changes = self._store.changes(stretch.before, stretch.after)
-        return self.cut(Chapter(stretch.author, changes), stretch)
+        from_before = stretch.author is None and self._is_from_before(stretch.before.number)
+        return self.cut(Chapter(stretch.author, changes, from_before), stretch)
 
     def tell_last(
         self, stretch: Stretch, then: Listing, before: Sequence[Chapter], now: Listing
@@ -93,6 +94,17 @@ class Chronicle:
         chapters = self.cut(Chapter(stretch.author, tuple(changes)), stretch)
         others = [chapter for chapter in chapters if chapter.author != stretch.author]
         return frozenset(change.path for chapter in others for change in chapter.changes)
+
+    def _is_from_before(self, undo: int) -> bool:
+        """Whether the rewind with that undo point went back whole to before the start."""
+        for entry in self._entries:
+            if isinstance(entry, RewindEntry) and entry.undo == undo:
+                return entry.plain and entry.to < self._start.number
+            if isinstance(entry, RedoEntry) and entry.undo == undo:
+                match self._entries[entry.rewind]:
+                    case RewindEntry(undo=int(number)):
+                        return number < self._start.number
+        return False
 
     def _span(self, stretch: Stretch) -> Span:
         begun = self._readings.get(stretch.before, LONG_AGO)

@@ -65,8 +65,11 @@ def keep_edits(
         if path in unsure:
             continue
         timeline = _Timeline(then.listing.get(path), merging)
-        for change, author in changes:
-            timeline.go_on(change.before, change.after, author)
+        for change, chapter in changes:
+            if chapter.author is None:
+                timeline.rewind(change.before, change.after, from_before=chapter.from_before)
+            else:
+                timeline.go_on(change.before, change.after, chapter.author)
         timeline.end(now.listing.get(path), last, hidden=path in hidden)
         results[path] = timeline.result
         edits[path] = timeline.edits
@@ -108,11 +111,11 @@ def take_out(
 
 def _by_path(
     chapters: Sequence[Chapter], touched: AbstractSet[bytes]
-) -> dict[bytes, list[tuple[FileChange, Author | None]]]:
-    by_path: dict[bytes, list[tuple[FileChange, Author | None]]] = {path: [] for path in touched}
+) -> dict[bytes, list[tuple[FileChange, Chapter]]]:
+    by_path: dict[bytes, list[tuple[FileChange, Chapter]]] = {path: [] for path in touched}
     for chapter in chapters:
         for change in chapter.changes:
-            by_path.setdefault(change.path, []).append((change, chapter.author))
+            by_path.setdefault(change.path, []).append((change, chapter))
     return dict(sorted(by_path.items()))
 
 
@@ -134,15 +137,28 @@ class _Timeline:
     ) -> None:
         """Take a stretch in which *author* changed *before* to *after* into account."""
         result = self.result
-        if author is not None and not _is_turn(author):
+        if author is None or not _is_turn(author):
             self.edits.append(Edit(before, after))
-        held = None if author is not None else self._page_of(after)
+            if not isinstance(result, Conflict):
+                result = self._merging.join(before, result, after)
+        self._pages.append((after, result))
+
+    def rewind(
+        self, before: FileState | None, after: FileState | None, *, from_before: bool
+    ) -> None:
+        """Take into account that a rewind wrote *after*, and whether that was *from_before*."""
+        held = self._page_of(after)
         if held is not None:
-            # A rewind wrote what had been there: what the person's share was then counts again.
+            # It had been there: what the person's share was then counts again.
             result = held[1]
-        elif (author is None or not _is_turn(author)) and not isinstance(result, Conflict):
-            # What a rewind wrote that never was there so may be joined from the person's edits.
-            result = self._merging.join(before, result, after)
+        elif from_before:
+            # Nothing of what the person did since the first page is in it.
+            result = self._pages[0][1]
+        elif isinstance(self.result, Conflict):
+            result = self.result
+        else:
+            # What it wrote may have been joined from the person's edits.
+            result = self._merging.join(before, self.result, after)
         self._pages.append((after, result))
 
     def _page_of(self, state: FileState | None) -> tuple[FileState | None, Joined] | None:

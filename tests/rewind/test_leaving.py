@@ -364,6 +364,35 @@ def test_a_rewind_in_between_is_nobodys_edit(project: Project) -> None:
     assert text(project, "f") == line(10, "mine too", line(18, "mine", LINES))
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_what_a_rewind_to_before_the_point_wrote_is_taken_back(
+    project: Project, again: bool
+) -> None:
+    """From an undo point on: the rewind's own writes go back, and the person's edits stay."""
+    project.write("f", "old\n")
+    project.write("g", "old\n")
+
+    def work() -> None:
+        project.write("f", "the turn's\n")
+        project.write("n", "new\n")
+
+    project.turn(work)
+    undo = project.rewind(1).undo
+    assert undo is not None
+    if again:
+        project.rewinder().apply(project.rewinder().plan_redo())
+        project.rewind(1)
+    project.write("g", "mine\n")
+
+    report = leave(project, undo)
+
+    assert text(project, "f") == "the turn's\n"
+    assert text(project, "n") == "new\n"
+    assert text(project, "g") == "mine\n"
+    assert report.plan.files is not None
+    assert report.plan.files.kept == (b"g",)
+
+
 def test_an_edit_that_a_rewind_took_back_does_not_return(project: Project) -> None:
     project.write("f", LINES)
     project.turn(lambda: project.write("f", line(2, "turn 1", LINES)))
