@@ -156,7 +156,9 @@ class Counts:
         self._progress = progress
         captures = list_captures(entries, store.keys())
         whole = list_stretches(entries, store.keys(), captures[0].key) if captures else ()
-        self._stretches = {stretch.before: stretch for stretch in whole}
+        self._stretches: dict[SnapshotKey | None, Stretch] = {
+            stretch.before: stretch for stretch in whole
+        }
         start = captures[0].key if captures else SnapshotKey(0)
         self._chronicle = Chronicle(store, entries, start, others)
 
@@ -169,9 +171,14 @@ class Counts:
 
     def since(self, number: int) -> int | None:
         """Count the files that the person changed after the turn *number* ended and before the
-        next capture or now; None when that is not known."""
+        next turn, the next rewind or now; None when that is not known."""
         stretch = self._stretches.get(SnapshotKey(number, Side.END))
-        return None if stretch is None or stretch.author != PERSON else self._count(stretch)
+        if stretch is None or stretch.author != PERSON:
+            return None
+        # From a checkpoint on it is the person's still.
+        while (more := self._stretches.get(stretch.after)) and more.author == PERSON:
+            stretch = replace(stretch, after=more.after)
+        return self._count(stretch)
 
     def _count(self, stretch: Stretch) -> int | None:
         """Count the files in *stretch* that its own author changed."""

@@ -119,6 +119,22 @@ def test_a_plan_tells_the_turns_change_from_the_persons(project: Project) -> Non
     assert project.rewinder().list_points()[0].changed_since == 2
 
 
+def test_the_list_counts_the_persons_changes_across_checkpoints(project: Project) -> None:
+    first = project.turn(lambda: project.write("f"))
+    project.write("a")
+    project.recorder().checkpoint("")
+    project.write("b")
+    project.recorder().checkpoint("")
+    project.write("c")
+    second = project.turn(lambda: project.write("g"))
+    project.write("d")
+
+    since = {one.point.number: one.changed_since for one in project.rewinder().list_points()}
+
+    assert since[first] == 3
+    assert since[second] == 1
+
+
 def test_after_a_crash_changes_are_unknown_and_never_the_agents(project: Project) -> None:
     turn = project.turn(lambda: project.write("f", "2\n"), how=None)
     project.resume()
