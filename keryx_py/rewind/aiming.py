@@ -11,7 +11,7 @@ from pathlib import Path
 
 from keryx_py.rewind.attribution import Chapter
 from keryx_py.rewind.chronicle import Chronicle
-from keryx_py.rewind.difference import left_out
+from keryx_py.rewind.difference import Asked, left_out
 from keryx_py.rewind.leaving import keep_edits, list_appearing, take_out
 from keryx_py.rewind.merge import Merging
 from keryx_py.rewind.plan import Author, AuthorKind
@@ -50,7 +50,7 @@ def _left_out_meanwhile(
     found: set[bytes] = set()
     try:
         for stretch in list_stretches(entries, store.keys(), start):
-            found |= left_out(paths, store.surroundings(stretch.before))
+            found |= left_out(paths, store.surroundings(stretch.before)).keys()
     except (DamagedSnapshotError, KeyError):
         return paths
     return frozenset(found)
@@ -80,8 +80,9 @@ def aim_at_one_turn(
         ) from error
     shared = chronicle.shared_paths(stretch, every)
     changes = tuple(change for change in every if change.path not in shared)
-    known = frozenset(change.path for change in changes)
-    now = _whole_now(then, held, look_beside(store, before, held, progress, known))
+    asked = frozenset(change.path for change in changes)
+    seen, hidden = look_beside(store, before, held, progress, asked)
+    now = _whole_now(then, held, seen)
     target = take_out(then, changes, now, Merging(_contents(store, root, now)))
     if shared:
         exactly = (target.exactly or frozenset()) | shared
@@ -90,7 +91,7 @@ def aim_at_one_turn(
     others = Chapter(
         Author(AuthorKind.SESSION), tuple(change for change in every if change.path in shared)
     )
-    return Trees(before, then, now, (turn, others), None, target=target)
+    return Trees(before, then, now, (turn, others), None, Asked(now=hidden), target)
 
 
 def _whole_now(whole: TreeState, then: TreeState, now: TreeState) -> TreeState:

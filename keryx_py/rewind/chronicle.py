@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from keryx_py.rewind.attribution import Chapter
 from keryx_py.rewind.interleave import (
@@ -23,10 +24,11 @@ from keryx_py.rewind.interleave import (
 )
 from keryx_py.rewind.other_sessions import OtherSessions, read_other_turns
 from keryx_py.rewind.plan import AuthorKind
+from keryx_py.rewind.points import moved_by, source_of
 from keryx_py.rewind.timeline import Stretch
-from keryx_py.session.archive import Entries, RedoEntry, RewindEntry
+from keryx_py.session.archive import Entries
 from keryx_py.snapshot.listing import FileChange, Listing, differences
-from keryx_py.snapshot.store import SnapshotKey, SnapshotStore
+from keryx_py.snapshot.store import DamagedSnapshotError, SnapshotKey, SnapshotStore
 
 
 class Chronicle:
@@ -51,8 +53,9 @@ class Chronicle:
         """Tell a stretch between two captures. Raises DamagedSnapshotError, KeyError."""
         assert stretch.after is not None
         changes = self._store.changes(stretch.before, stretch.after)
-        from_before = stretch.author is None and self._is_from_before(stretch.before.number)
-        return self.cut(Chapter(stretch.author, changes, from_before), stretch)
+        if stretch.author is None:
+            return self._tell_rewind(stretch.before.number, changes)
+        return self.cut(Chapter(stretch.author, changes), stretch)
 
     def tell_last(
         self, stretch: Stretch, then: Listing, before: Sequence[Chapter], now: Listing
@@ -95,16 +98,19 @@ class Chronicle:
         others = [chapter for chapter in chapters if chapter.author != stretch.author]
         return frozenset(change.path for chapter in others for change in chapter.changes)
 
-    def _is_from_before(self, undo: int) -> bool:
-        """Whether the rewind with that undo point went back whole to before the start."""
-        for entry in self._entries:
-            if isinstance(entry, RewindEntry) and entry.undo == undo:
-                return entry.plain and entry.to < self._start.number
-            if isinstance(entry, RedoEntry) and entry.undo == undo:
-                match self._entries[entry.rewind]:
-                    case RewindEntry(undo=int(number)):
-                        return number < self._start.number
-        return False
+    def _tell_rewind(self, undo: int, changes: Sequence[FileChange]) -> tuple[Chapter, ...]:
+        """Part what the rewind with that *undo* point brought back from before the start."""
+        moved = moved_by(self._entries, undo)
+        source = None if moved is None else source_of(self._entries, moved)
+        old: set[FileChange] = set()
+        if source is not None and source < self._start.number:
+            with suppress(DamagedSnapshotError, KeyError):
+                stood = self._store.load(SnapshotKey(source)).listing
+                old = {change for change in changes if change.after == stood.get(change.path)}
+        return (
+            Chapter(None, tuple(change for change in changes if change in old), from_before=True),
+            Chapter(None, tuple(change for change in changes if change not in old)),
+        )
 
     def _span(self, stretch: Stretch) -> Span:
         begun = self._readings.get(stretch.before, LONG_AGO)

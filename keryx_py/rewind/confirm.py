@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from keryx_py.rewind.apply import OPENED, Outcome, Step, carry_out, reversed_steps
 from keryx_py.rewind.difference import folders_above
 from keryx_py.rewind.interrupts import held_interrupts
-from keryx_py.rewind.plan import PathChange, RestorePlan, RewindPlan, Way
+from keryx_py.rewind.plan import PathChange, RestorePlan, RewindPlan
 from keryx_py.rewind.planner import content_moved
 from keryx_py.rewind.report import RefusedError, RewindReport
 from keryx_py.rewind.restore_journal import JournalError, Restore, drop_journal, write_journal
@@ -46,7 +46,7 @@ HISTORY_STAYS = "not every file could be restored"
 
 def move_history(session: Session, plan: RewindPlan, at: float) -> RewindReport:
     """Carry out a *plan* that moves no file."""
-    restored = Restored(plan.point.number, plan.mode, None, plan.redoes, _cuts(plan), plain=True)
+    restored = Restored(plan.point.number, plan.mode, None, plan.redoes, _cuts(plan))
     try:
         session.append(record_of(restored, (), at))
     except SessionError as error:
@@ -70,7 +70,6 @@ class Restored:
     undo: int | None
     redoes: int | None
     cut: bool
-    plain: bool
 
 
 def record_of(restored: Restored, paths: tuple[bytes, ...], at: float) -> RewindEntry | RedoEntry:
@@ -78,9 +77,7 @@ def record_of(restored: Restored, paths: tuple[bytes, ...], at: float) -> Rewind
     names = tuple(os.fsdecode(path) for path in paths)
     if restored.redoes is not None:
         return RedoEntry(at, restored.redoes, restored.undo, names)
-    return RewindEntry(
-        at, restored.to, restored.mode, restored.undo, names, restored.cut, restored.plain
-    )
+    return RewindEntry(at, restored.to, restored.mode, restored.undo, names, restored.cut)
 
 
 def _cuts(plan: RewindPlan) -> bool:
@@ -118,7 +115,6 @@ class _Confirmed:
             made=self._files.made,
             mark=self._tree.mark,
             root_mode=root_mode,
-            plain=self._plan.way is Way.PLAIN,
         )
         with held_interrupts() as interrupts:
             try:
@@ -285,7 +281,8 @@ def record(keeping: Keeping, restore: Restore, done: tuple[bytes, ...], *, whole
     """
     if not whole and (restore.redoes is not None or not done):
         return False
-    cut = restore.cuts and whole
-    restored = Restored(restore.to, restore.mode, restore.undo, restore.redoes, cut, restore.plain)
+    restored = Restored(
+        restore.to, restore.mode, restore.undo, restore.redoes, restore.cuts and whole
+    )
     keeping.session.append(record_of(restored, done, keeping.now()))
     return whole

@@ -7,7 +7,7 @@ was neither ignored nor skipped, then and now; what may not go stays, and blocks
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from keryx_py.snapshot.ignore import is_ignored
 from keryx_py.snapshot.listing import (
@@ -40,6 +40,19 @@ EVERYTHING = Limit()
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What is in a tree, or known to be absent, only because it was asked for by its path."""
+
+    then: frozenset[bytes] = frozenset()
+    """Which of these the tree of then does not hold did not stand there, whatever rules say."""
+    now: Mapping[bytes, str] = field(default_factory=dict)
+    """What rules or limits leave out now, and why; it may not go."""
+
+
+UNASKED = Asked()
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
     """What a restore changes, and what it leaves although the target differs."""
 
@@ -67,12 +80,16 @@ def at_or_above(path: bytes, among: Collection[bytes]) -> bytes | None:
     return next((folder for folder in folders_above(path) if folder in among), None)
 
 
-def left_out(paths: Iterable[bytes], tree: TreeState) -> frozenset[bytes]:
-    """Those of *paths* that rules or limits leave out of *tree*."""
-    skipped = {one.path for one in tree.skipped}
-    return frozenset(
-        path for path in paths if path in skipped or at_or_above(path, tree.ignored) is not None
-    )
+def left_out(paths: Iterable[bytes], tree: TreeState) -> Mapping[bytes, str]:
+    """Those of *paths* that rules or limits leave out of *tree*, and why."""
+    skipped = {one.path: one.reason for one in tree.skipped}
+    found: dict[bytes, str] = {}
+    for path in paths:
+        if (above := at_or_above(path, tree.ignored)) is not None:
+            found[path] = why_ignored(above)
+        elif path in skipped:
+            found[path] = skipped[path]
+    return found
 
 
 def _is_needed(above: FileChange, change: FileChange) -> bool:
@@ -91,23 +108,18 @@ def work_out(
     now: TreeState,
     then: TreeState,
     limit: Limit = EVERYTHING,
-    known: frozenset[bytes] = frozenset(),
+    asked: Asked = UNASKED,
 ) -> Difference:
-    """Work out what making *now* into *then* changes within *limit*, and what it must leave.
-
-    *known* are the paths that both trees were asked about whatever rules say: where one of them
-    is not held, nothing was there.
-    """
-    return _Work(now, then, limit, known).result()
+    """Work out what making *now* into *then* changes within *limit*, and what it must leave."""
+    return _Work(now, then, limit, asked).result()
 
 
 class _Work:
     """One working-out; each step narrows `going` and fills `staying`."""
 
-    def __init__(
-        self, now: TreeState, then: TreeState, limit: Limit, known: frozenset[bytes]
-    ) -> None:
-        self.known = known
+    def __init__(self, now: TreeState, then: TreeState, limit: Limit, asked: Asked) -> None:
+        self.hidden = asked.now
+        self.known_absent = asked.then - asked.now.keys()
         self.now = now
         self.then = then
         self.limit = limit
@@ -146,7 +158,9 @@ class _Work:
     def _why_it_stays(self, path: bytes, change: FileChange) -> str:
         if (found := at_or_above(path, self.skipped_then)) is not None:
             return f"not saved then: {self.skipped_then[found]}"
-        if path in self.known:
+        if path in self.hidden:
+            return self.hidden[path]
+        if path in self.known_absent:
             return ""
         if at_or_above(path, self.then.ignored) is not None:
             return "ignored then"
@@ -212,8 +226,8 @@ class _Work:
         """For each folder that holds something that stays, the first such path and why."""
         holding: dict[bytes, tuple[bytes, str]] = {}
         # What lies in a folder that is held only because it was asked for was not looked at.
-        unseen = left_out(vanishing, self.now) - self.known
-        staying = (*self._what_stays(), *((path, why_ignored(path)) for path in unseen))
+        hidden = left_out((path for path in vanishing if path not in self.known_absent), self.now)
+        staying = (*self._what_stays(), *hidden.items())
         for path, reason in sorted(staying):
             for folder in (path, *folders_above(path)):
                 holding.setdefault(folder, (path, reason))
@@ -222,8 +236,8 @@ class _Work:
     def _what_stays(self) -> Iterable[tuple[bytes, str]]:
         yield from self.staying.items()
         yield from self.skipped_now.items()
-        # A folder that is known was made by a rewind; only an empty one is ever removed.
-        for path in self.now.ignored - self.known:
+        # A folder that a rewind made is among what may go; only an empty one is ever removed.
+        for path in self.now.ignored - self.known_absent:
             yield path, why_ignored(path)
         for path, change in self.differing.items():
             if change.after is None and path not in self.going and path not in self.staying:

@@ -97,7 +97,7 @@ class Differing:
                 ) from error
         key = old or new or SnapshotKey(0)
         then = load(self._store, key)
-        now = look_beside(self._store, key, then)
+        now, _ = look_beside(self._store, key, then)
         if old is None:
             return differences(now.listing, then.listing)
         return differences(then.listing, now.listing)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from keryx_py.messages import Message
 from keryx_py.rewind.attribution import Chapter, attribute
-from keryx_py.rewind.difference import EVERYTHING, Limit, left_out, work_out
+from keryx_py.rewind.difference import EVERYTHING, UNASKED, Asked, Limit, left_out, work_out
 from keryx_py.rewind.leaving import Target
 from keryx_py.rewind.plan import (
     Author,
@@ -19,8 +19,8 @@ from keryx_py.rewind.plan import (
     RewindPlan,
     Way,
 )
-from keryx_py.rewind.points import PointKind, RewindPoint
-from keryx_py.rewind.span import list_not_covered, list_not_undone, position_of
+from keryx_py.rewind.points import PointKind, RewindPoint, position_of
+from keryx_py.rewind.span import list_not_covered, list_not_undone
 from keryx_py.session.archive import Entries, ItemEntry, Mode, TurnEntry, live_turns
 from keryx_py.snapshot.listing import FileState, Kind, TreeState, count_contents
 from keryx_py.snapshot.store import SnapshotKey
@@ -49,8 +49,7 @@ class Trees:
     chapters: Sequence[Chapter]
     last: Author | None
     """Whose the time from the newest capture to now is."""
-    known: frozenset[bytes] = frozenset()
-    """The paths that both were asked about, whatever rules say."""
+    asked: Asked = UNASKED
     target: Target | None = None
     """What is aimed at where that is not just the files then."""
 
@@ -97,7 +96,7 @@ def _plan_files(
         return RestorePlan(None, (), (), (), 0)
     then, now, target = trees.then, trees.now, trees.target
     limit = question.limit if target is None else replace(question.limit, exactly=target.exactly)
-    difference = work_out(now, then if target is None else target.tree, limit, trees.known)
+    difference = work_out(now, then if target is None else target.tree, limit, trees.asked)
     told = [change.path for change in difference.changes]
     told += target.kept if target is not None else ()
     hidden = left_out(told, now)

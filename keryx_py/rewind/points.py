@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from keryx_py.session.archive import (
     CheckpointEntry,
@@ -22,6 +22,7 @@ from keryx_py.session.archive import (
     UndoPointEntry,
     UnpinnedEntry,
     live_turns,
+    taken_back_by,
 )
 from keryx_py.snapshot.store import Side, SnapshotKey
 
@@ -105,6 +106,37 @@ def erased_numbers(entries: Entries) -> frozenset[int]:
     return frozenset(
         number for entry in entries if isinstance(entry, ErasedEntry) for number in entry.numbers
     )
+
+
+def position_of(entries: Entries, number: int) -> int:
+    """Find where the point *number* begins in the archive; its end when it is not there."""
+    for position, entry in enumerate(entries):
+        if (
+            isinstance(entry, TurnEntry | CheckpointEntry | UndoPointEntry)
+            and entry.number == number
+        ):
+            return position
+    return len(entries)
+
+
+def moved_by(entries: Entries, undo: int) -> RewindEntry | RedoEntry | None:
+    """Find the rewind or redo that took the undo point *undo*; None when none was done."""
+    moves = (entry for entry in entries if isinstance(entry, RewindEntry | RedoEntry))
+    return next((entry for entry in moves if entry.undo == undo), None)
+
+
+def source_of(entries: Entries, moved: RewindEntry | RedoEntry) -> int | None:
+    """Find the point whose snapshot holds what *moved* brought back, as far as it was held."""
+    if isinstance(moved, RedoEntry):
+        rewind = taken_back_by(entries, moved)
+        return None if rewind is None else rewind.undo
+    after = entries[position_of(entries, moved.to) :]
+    return next((entry.number for entry in after if is_taken(entry)), None)
+
+
+def is_taken(entry: object) -> TypeGuard[SnapshotEntry]:
+    """Whether *entry* says that a snapshot was taken."""
+    return isinstance(entry, SnapshotEntry) and entry.outcome is SnapshotOutcome.TAKEN
 
 
 def named_checkpoints(entries: Entries) -> Mapping[str, int]:

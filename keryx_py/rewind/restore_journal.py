@@ -49,8 +49,6 @@ class Restore:
     """What the names bear that are written beside their places; empty when that is not known."""
     root_mode: int | None = None
     """The root's permission bits before the first change; None when they are not known."""
-    plain: bool = False
-    """Whether the rewind leaves nothing that came later."""
 
 
 def journal_path(folder: Path) -> Path:
@@ -129,7 +127,6 @@ def _encode(restore: Restore) -> Mapping[str, object]:
         "redoes": restore.redoes,
         "mark": restore.mark,
         "root_mode": restore.root_mode,
-        "plain": restore.plain,
         "steps": [
             [_text(step.path), _encode_state(step.old), _encode_state(step.new)]
             for step in restore.steps
@@ -164,7 +161,6 @@ def _decode(record: Mapping[str, object]) -> Restore:
         made={bytes.fromhex(oid): base64.b64decode(content) for oid, content in made.items()},
         mark=mark,
         root_mode=None if root_mode is None else _number(root_mode),
-        plain=record.get("plain") is True,
     )
 
 

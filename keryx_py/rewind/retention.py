@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TypeGuard
 
-from keryx_py.rewind.points import pinned_numbers, pruned_numbers
-from keryx_py.rewind.span import position_of
+from keryx_py.rewind.points import is_taken, pinned_numbers, pruned_numbers, source_of
 from keryx_py.session.archive import (
     CaptureEntry,
     DamagedEntry,
@@ -20,7 +18,6 @@ from keryx_py.session.archive import (
     RedoEntry,
     RewindEntry,
     SnapshotEntry,
-    SnapshotOutcome,
     TurnEntry,
     UndoPointEntry,
 )
@@ -73,34 +70,19 @@ def numbers_in_use(entries: Entries) -> frozenset[int]:
     turns = {entry.number for entry in entries if isinstance(entry, TurnEntry)}
     start = 0
     for position, entry in enumerate(entries):
-        if _is_taken(entry) and entry.number in turns:
+        if is_taken(entry) and entry.number in turns:
             start = position
     used: set[int] = set()
     for entry in entries[start:]:
         match entry:
             case UndoPointEntry(number=number):
                 used.add(number)
-            case RewindEntry(to=to):
-                used |= _source_of(entries, to)
-            case RedoEntry(rewind=rewind):
-                taken_back = entries[rewind]
-                if isinstance(taken_back, RewindEntry) and taken_back.undo is not None:
-                    used.add(taken_back.undo)
+            case RewindEntry() | RedoEntry():
+                source = source_of(entries, entry)
+                used |= set() if source is None else {source}
             case _:
                 pass
     return frozenset(used)
-
-
-def _source_of(entries: Entries, number: int) -> set[int]:
-    """The point whose snapshot holds the files before the point *number*."""
-    for entry in entries[position_of(entries, number) :]:
-        if _is_taken(entry):
-            return {entry.number}
-    return set()
-
-
-def _is_taken(entry: object) -> TypeGuard[SnapshotEntry]:
-    return isinstance(entry, SnapshotEntry) and entry.outcome is SnapshotOutcome.TAKEN
 
 
 def prune_snapshots(keeping: Keeping, protected: Collection[int] = ()) -> tuple[int, ...]:

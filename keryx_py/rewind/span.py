@@ -10,12 +10,9 @@ from collections.abc import Iterator
 from keryx_py.rewind.difference import Limit, at_or_above, why_ignored
 from keryx_py.rewind.plan import NotUndone
 from keryx_py.session.archive import (
-    CheckpointEntry,
     Entries,
     RanEntry,
     RunEntry,
-    TurnEntry,
-    UndoPointEntry,
 )
 from keryx_py.snapshot.listing import Skipped, TreeState
 
@@ -35,17 +32,6 @@ _GIT_DEEDS = {
     "switch": "switched branches",
 }
 """What git's subcommands that move a HEAD or a remote have done, in one word or two."""
-
-
-def position_of(entries: Entries, number: int) -> int:
-    """Find where the point *number* begins in the archive; its end when it is not there."""
-    for position, entry in enumerate(entries):
-        if (
-            isinstance(entry, TurnEntry | CheckpointEntry | UndoPointEntry)
-            and entry.number == number
-        ):
-            return position
-    return len(entries)
 
 
 def list_not_undone(entries: Entries, start: int) -> tuple[NotUndone, ...]:

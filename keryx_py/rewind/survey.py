@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from keryx_py.rewind.attribution import Chapter
 from keryx_py.rewind.chronicle import Chronicle
-from keryx_py.rewind.difference import count_files, left_out
+from keryx_py.rewind.difference import Asked, count_files, left_out
 from keryx_py.rewind.other_sessions import OtherSessions
 from keryx_py.rewind.plan import Author, AuthorKind
 from keryx_py.rewind.planner import Trees
+from keryx_py.rewind.points import moved_by, source_of
 from keryx_py.rewind.report import RefusedError
 from keryx_py.rewind.timeline import PERSON, UNKNOWN, Stretch, list_captures, list_stretches
-from keryx_py.session.archive import Entries, RedoEntry, RewindEntry
+from keryx_py.session.archive import Entries
 from keryx_py.snapshot.listing import TreeState, differences, in_memory
 from keryx_py.snapshot.store import (
     DamagedSnapshotError,
@@ -41,24 +43,43 @@ def survey(
     Raises RefusedError.
     """
     then = load(store, key)
-    known = _asked_about(entries, key)
-    now = look_beside(store, key, then, progress, known)
+    asked = _asked_about(entries, key)
+    now, hidden = look_beside(store, key, then, progress, asked)
     chapters: Sequence[Chapter] = ()
     last: Author | None = UNKNOWN
     if whose:
         chronicle = Chronicle(store, entries, key, others)
         chapters, last = _chapters(chronicle, list_stretches(entries, store.keys(), key), then, now)
-    return Trees(key, then, now, chapters, last, known)
+    may_go = _put_there_hidden(store, entries, key, asked & hidden.keys(), now)
+    stay = {path: why for path, why in hidden.items() if path not in may_go}
+    return Trees(key, then, now, chapters, last, Asked(asked, stay))
 
 
 def _asked_about(entries: Entries, key: SnapshotKey) -> frozenset[bytes]:
     """The paths that an undo point was asked about: those that its rewind changed."""
-    return frozenset(
-        os.fsencode(path)
-        for entry in entries
-        if isinstance(entry, RewindEntry | RedoEntry) and entry.undo == key.number
-        for path in entry.paths
-    )
+    moved = moved_by(entries, key.number)
+    return frozenset(map(os.fsencode, () if moved is None else moved.paths))
+
+
+def _put_there_hidden(
+    store: SnapshotStore,
+    entries: Entries,
+    key: SnapshotKey,
+    hidden: AbstractSet[bytes],
+    now: TreeState,
+) -> AbstractSet[bytes]:
+    """Those of *hidden* that were left out already when the rewind whose undo point *key* is had
+    put them there, and are as they were put: that can be taken back to the letter."""
+    moved = moved_by(entries, key.number)
+    source = None if moved is None else source_of(entries, moved)
+    if not hidden or source is None:
+        return frozenset()
+    try:
+        left = left_out(hidden, store.surroundings(SnapshotKey(key.number, Side.END))).keys()
+        put = store.load(SnapshotKey(source)).listing
+        return {path for path in left if now.listing.get(path) == put.get(path)}
+    except (DamagedSnapshotError, KeyError):
+        return frozenset()
 
 
 def load(store: SnapshotStore, key: SnapshotKey) -> TreeState:
@@ -81,22 +102,22 @@ def look_beside(
     key: SnapshotKey,
     then: TreeState,
     progress: Progress | None = None,
-    known: frozenset[bytes] = frozenset(),
-) -> TreeState:
-    """Look at the disk; what *then*, the capture *key*, holds, and *known*, whatever rule or limit
-    says now.
+    asked: frozenset[bytes] = frozenset(),
+) -> tuple[TreeState, Mapping[bytes, str]]:
+    """Look at the disk; what *then*, the capture *key*, holds, and *asked*, whatever rule or limit
+    says now. Say as well which of these one of them leaves out, and why.
 
     All of the capture is read here that tells what differs: who asks later reads nothing more.
     Raises RefusedError.
     """
     now = _look(store, frozenset(), progress)
     try:
-        if hidden := _hidden(then, now, known):
-            now = _look(store, hidden, progress)
+        if hidden := _hidden(then, now, asked):
+            now = _look(store, frozenset(hidden), progress)
             differences(then.listing, now.listing)
     except DamagedSnapshotError as error:
         raise _damaged(key, error) from error
-    return now
+    return now, hidden
 
 
 def _look(store: SnapshotStore, also: frozenset[bytes], progress: Progress | None) -> TreeState:
@@ -106,11 +127,11 @@ def _look(store: SnapshotStore, also: frozenset[bytes], progress: Progress | Non
         raise RefusedError(f"the project's files cannot be looked at: {error}") from error
 
 
-def _hidden(then: TreeState, now: TreeState, known: frozenset[bytes]) -> frozenset[bytes]:
-    """What *then* holds, and *known*, as far as rules or limits may hide it now."""
+def _hidden(then: TreeState, now: TreeState, asked: frozenset[bytes]) -> Mapping[bytes, str]:
+    """What *then* holds, and *asked*, as far as rules or limits may hide it now."""
     changes = differences(then.listing, now.listing)
     missing = {change.path for change in changes if change.after is None}
-    missing.update(path for path in known if path not in now.listing)
+    missing.update(path for path in asked if path not in now.listing)
     return left_out(missing, now)
 
 
@@ -187,7 +208,7 @@ class Counts:
                 changes = self._store.changes(stretch.before, stretch.after)
             else:
                 then = load(self._store, stretch.before)
-                now = look_beside(self._store, stretch.before, then, self._progress)
+                now, _ = look_beside(self._store, stretch.before, then, self._progress)
                 changes = differences(then.listing, now.listing)
             return count_files(self._chronicle.own_changes(stretch, changes))
         except (DamagedSnapshotError, KeyError, RefusedError):

@@ -230,6 +230,12 @@ def standing_rewinds(entries: Entries) -> tuple[int, ...]:
     return tuple(standing)
 
 
+def taken_back_by(entries: Entries, redo: RedoEntry) -> RewindEntry | None:
+    """Find the rewind that *redo* took back; None when its line is lost or was moved."""
+    rewind = entries[redo.rewind] if 0 <= redo.rewind < len(entries) else None
+    return rewind if isinstance(rewind, RewindEntry) else None
+
+
 def pending_note(entries: Entries) -> str:
     """Write what the next prompt's message begins with: which paths went back unsaid.
 

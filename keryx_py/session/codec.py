@@ -137,7 +137,6 @@ def encode(entry: Entry) -> Record:
                 "undo": entry.undo,
                 "paths": list(entry.paths),
                 "cut": entry.cut,
-                "plain": entry.plain,
             }
         case RedoEntry():
             return {
@@ -338,7 +337,6 @@ _DECODERS: Mapping[str, Callable[[Fields], Entry]] = {
         f.maybe_whole("undo"),
         f.texts("paths"),
         f.flag("cut", False),
-        f.flag("plain", False),
     ),
     "redo": lambda f: RedoEntry(
         f.moment("at"), f.whole("rewind"), f.maybe_whole("undo"), f.texts("paths")

@@ -186,8 +186,6 @@ class RewindEntry:
     """The paths that it changed, as text that os.fsencode turns back into bytes."""
     cut: bool = False
     """Whether the live turns numbered *to* and above went."""
-    plain: bool = False
-    """Whether it left nothing that came later: all that it wrote had been saved as it was."""
 
 
 @dataclass(frozen=True, slots=True)

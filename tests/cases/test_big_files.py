@@ -49,6 +49,23 @@ def test_a_file_that_grows_past_the_limit_comes_back_small(root: Path, sit: Sit)
     assert (root / "data.bin").read_bytes() == grown
 
 
+def test_a_file_that_has_grown_past_the_limit_since_a_rewind_stays_when_that_is_taken_back(
+    root: Path, sit: Sit
+) -> None:
+    """BIG-01: the rewind brought it back small, the person made it large."""
+    (root / "data.bin").write_bytes(bytes(4 * MB))
+    sitting = sit()
+    sitting.play(shell("rm data.bin; echo x > other"))
+    sitting.rewind(1)
+    (root / "data.bin").write_bytes(bytes(6 * MB))
+
+    said = sitting.play("/redo", "/rewind confirm")
+
+    assert (root / "data.bin").stat().st_size == 6 * MB
+    assert (root / "other").read_text() == "x\n"
+    assert f"data.bin ({TOO_LARGE}" in said
+
+
 def test_a_file_that_shrinks_below_the_limit_stays_as_it_is(root: Path, sit: Sit) -> None:
     """BIG-01: what it was is not known, so what it is stays, and both are said."""
     (root / "data.bin").write_bytes(bytes(6 * MB))

@@ -56,7 +56,7 @@ def test_a_folder_in_an_ignored_one_is_not_replaced_by_the_file_that_it_was(
 def test_a_folder_that_a_rewind_made_stays_with_what_was_put_in_it_under_a_new_rule(
     root: Path, sit: Sit
 ) -> None:
-    """A redo of it sees what it holds besides what the undo point was asked for."""
+    """What it holds by now is ignored, also what the rewind itself brought back."""
     (root / "build/sub").mkdir(parents=True)
     (root / "build/sub/old").write_text("old\n")
     sitting = sit()
@@ -67,9 +67,86 @@ def test_a_folder_that_a_rewind_made_stays_with_what_was_put_in_it_under_a_new_r
 
     said = sitting.play("/redo")
 
-    assert "build/sub (holds build/sub/mine)" in said
+    assert "build (ignored)" in said
     assert "failed" not in said
-    assert set(look_at(root)) == {".gitignore", "build", "build/sub", "build/sub/mine"}
+    assert set(look_at(root)) == {
+        ".gitignore",
+        "build",
+        "build/sub",
+        "build/sub/mine",
+        "build/sub/old",
+    }
+
+
+def test_a_file_that_came_to_be_ignored_after_a_rewind_stays_when_that_is_taken_back(
+    root: Path, sit: Sit
+) -> None:
+    """IGN-01: the rewind brought it back, and the person's rule is newer."""
+    (root / "secret.env").write_text(SECRET)
+    (root / "notes").write_text("one\n")
+    sitting = sit()
+    sitting.play(shell("rm secret.env; echo two > notes"))
+    sitting.rewind(1)
+    (root / ".gitignore").write_text("secret.env\n")
+
+    redone = sitting.play("/redo")
+    preview = sitting.play("/rewind 2")
+
+    assert "secret.env (ignored)" in redone
+    assert "removed" not in redone
+    assert (root / "secret.env").read_text() == SECRET
+    assert (root / "notes").read_text() == "two\n"
+    assert "removed       secret.env" not in preview
+    assert "secret.env (ignored)" in preview
+
+
+def test_a_redo_takes_back_to_the_letter_also_what_its_rewind_put_under_a_rule(
+    root: Path, sit: Sit
+) -> None:
+    """REDO-01: the rules leave themselves out, so they stayed; the person's own file stays too."""
+    (root / "build/sub").mkdir(parents=True)
+    (root / "build/sub/old").write_text("old\n")
+    (root / "build/more").mkdir()
+    (root / "build/more/edited").write_text("old\n")
+    sitting = sit()
+    sitting.play(shell("rm -r build; printf 'build\\n.gitignore\\n' > .gitignore"))
+    before = look_at(root)
+    sitting.rewind(1)
+
+    sitting.play("/redo", "/rewind confirm")
+    redone = look_at(root)
+    sitting.rewind(1)
+    (root / "build/more/edited").write_text("mine\n")
+    (root / "build/sub/new").write_text("mine\n")
+    said = sitting.play("/redo", "/rewind confirm")
+
+    assert redone == before
+    assert set(look_at(root)) == {
+        ".gitignore",
+        "build",
+        "build/more",
+        "build/more/edited",
+        "build/sub",
+        "build/sub/new",
+    }
+    assert "build/more/edited (ignored)" in said
+    assert "build/sub (holds build/sub/new)" in said
+    assert "failed" not in said
+
+
+def test_what_was_ignored_in_the_turn_goes_when_its_rewind_is_taken_back(
+    root: Path, sit: Sit
+) -> None:
+    """REDO-01: it is known that it was not there, and no rule leaves it out now."""
+    (root / "secret.env").write_text(SECRET)
+    sitting = sit()
+    sitting.play(shell("rm secret.env; echo secret.env > .gitignore"))
+    sitting.rewind(1)
+
+    said = sitting.play("/redo")
+
+    assert "removed       secret.env" in said
+    assert set(look_at(root)) == {".gitignore"}
 
 
 def test_a_file_that_was_ignored_until_the_turn_stays(root: Path, sit: Sit) -> None:

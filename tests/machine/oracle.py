@@ -10,9 +10,12 @@ import os
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from tests.machine.hostile import LIMIT
 from tests.rewind.play import Look
+
+Row: TypeAlias = tuple[str, int, bytes]
 
 NEVER = frozenset({b".git", b"node_modules"})
 
@@ -118,17 +121,35 @@ def _rule(line: bytes) -> Rule | None:
     return Rule(re.compile(shape, re.DOTALL), anchored, folders_only, takes_back)
 
 
-def check_nothing_protected_went(
-    then: Copy, now: Copy, after: Look, asked: Collection[bytes]
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the target of a rewind was asked for, whatever rules said then."""
+
+    paths: Collection[bytes] = ()
+    put: Copy | None = None
+    """The tree as the rewind had left it that asked, when that is known."""
+
+    def may_go(self, path: bytes, row: Row, now: Copy) -> bool:
+        """Whether *path*, which was not there then, is just as that rewind put it, or in no rule's
+        way now."""
+        is_folder = row[0] == "folder"
+        if not now.leaves_out(path, is_folder):
+            return True
+        put = self.put
+        return put is not None and put.leaves_out(path, is_folder) and put.look.get(path) == row
+
+
+def check_nothing_protected_went(then: Copy, now: Copy, after: Look, asked: Asked) -> None:
     """What was left out then, or is now, stands *after* a rewind as it stood, to the byte.
 
-    But for what the target holds: *asked* are the paths it was asked for whatever rules say.
+    But for what the target holds, and what the rewind that it is the undo point of put there.
     """
     for path, row in now.look.items():
         is_folder = row[0] == "folder"
         was_held = path in then.look and not then.leaves_out(path, then.look[path][0] == "folder")
-        if path in asked or was_held:
+        if was_held:
+            continue
+        if path in asked.paths and (path in then.look or asked.may_go(path, row, now)):
             continue
         if then.leaves_out(path, is_folder) or now.leaves_out(path, is_folder):
             assert after.get(path) == row, path  # R11

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TypeAlias
 
 from keryx_py.messages import Message, Role
 from keryx_py.rewind.plan import PathChange, RewindPlan, Way
@@ -20,7 +19,9 @@ from keryx_py.snapshot.listing import FileState, Kind
 from keryx_py.snapshot.store import Side, SnapshotKey, SnapshotStore
 from tests.cases.sitting import Sitting
 from tests.machine.oracle import (
+    Asked,
     Copy,
+    Row,
     check_nothing_protected_went,
     check_reasons_to_stay,
     folders_above,
@@ -29,8 +30,6 @@ from tests.machine.sight import Seen, blob_id, untouched
 from tests.machine.strict import list_faults
 from tests.rewind.judging import check
 from tests.rewind.play import Look
-
-Row: TypeAlias = tuple[str, int, bytes]
 
 done = Counter[str]()
 """What the steps came to, for the figures."""
@@ -104,7 +103,8 @@ class Promises:
             return
         then, now = self._copies[files.target], Copy(before)
         asked = self._asked.get(files.target, frozenset())
-        check_nothing_protected_went(then, now, after, asked)  # R11
+        put = self._copies.get(SnapshotKey(files.target.number, Side.END))
+        check_nothing_protected_went(then, now, after, Asked(asked, put))  # R11
         if plan.way is Way.PLAIN and not plan.paths and plan.redoes is None:
             check(self._store(), then.look, before, after, report, asked)  # R7
             check_reasons_to_stay(then, now, {one.path for one in files.staying})

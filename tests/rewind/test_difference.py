@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keryx_py.rewind.difference import Limit, count_files, named_by, work_out
+from keryx_py.rewind.difference import Asked, Limit, count_files, named_by, work_out
 from keryx_py.snapshot.listing import FileChange, FileState, Kind, Listing, Skipped, TreeState
 
 
@@ -247,22 +247,33 @@ def test_a_folder_within_the_limit_stays_for_a_pipe_outside_it() -> None:
     assert difference.staying == (Skipped(b"d", "holds d/p"),)
 
 
-def test_what_is_known_to_have_been_absent_goes_whatever_the_rules() -> None:
+def test_what_is_known_to_have_been_absent_goes_whatever_the_rules_of_then() -> None:
     then = tree({}, ignored=(b"d",), rules={b"": b"a\n"})
     now = tree({b"a": file(), b"d": FOLDER, b"d/x": file(), b"b": file()})
 
-    difference = work_out(now, then, known=frozenset({b"a", b"d/x"}))
+    difference = work_out(now, then, asked=Asked(frozenset({b"a", b"d/x"})))
 
     assert [change.path for change in difference.changes] == [b"a", b"b", b"d/x"]
 
 
-def test_a_folder_that_a_rewind_made_makes_way_although_it_is_ignored_now() -> None:
+def test_what_is_left_out_now_stays_although_it_is_known_to_have_been_absent() -> None:
+    now = tree({b"d": FOLDER, b"d/x": file(), b"big": file()}, ignored=(b"d",))
+    hidden = {b"d": "ignored", b"d/x": "ignored", b"big": "larger than 5 MB"}
+
+    difference = work_out(now, tree({}), asked=Asked(frozenset(hidden), hidden))
+
+    assert difference.changes == ()
+    assert {one.path: one.reason for one in difference.staying} == hidden
+
+
+def test_what_is_left_out_now_is_in_the_way_of_the_file_that_stood_there() -> None:
     now = tree({b"d": FOLDER, b"d/x": file()}, ignored=(b"d",))
+    hidden = {b"d": "ignored", b"d/x": "ignored"}
 
-    known = frozenset({b"d", b"d/x"})
-    changes = work_out(now, tree({b"d": file()}), known=known).changes
+    difference = work_out(now, tree({b"d": file()}), asked=Asked(frozenset(hidden), hidden))
 
-    assert [change.path for change in changes] == [b"d", b"d/x"]
+    assert difference.changes == ()
+    assert [one.path for one in difference.staying] == [b"d", b"d/x"]
 
 
 def test_folders_are_not_counted() -> None:
