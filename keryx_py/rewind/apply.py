@@ -84,14 +84,16 @@ def carry_out(
     steps: Iterable[Step],
     tree: WorkTree,
     read: Callable[[bytes], bytes],
+    why_not: Callable[[], str],
     *,
     resumed: bool = False,
 ) -> Outcome:
     """Make *tree* what *steps* say; *read* gives a blob by its id.
 
     Way is made first, then files and folders are written, then removed, then modes are set.
+    *why_not* is asked before each change; what it answers, unless empty, is why no more is done.
     """
-    return _Restore(steps, tree, read, resumed).run()
+    return _Restore(steps, tree, read, why_not, resumed).run()
 
 
 class _Restore:
@@ -100,11 +102,13 @@ class _Restore:
         steps: Iterable[Step],
         tree: WorkTree,
         read: Callable[[bytes], bytes],
+        why_not: Callable[[], str],
         resumed: bool,
     ) -> None:
         self._steps = {step.path: step for step in steps}
         self._tree = tree
         self._read = read
+        self._why_not = why_not
         self._resumed = resumed
         self._failed: dict[bytes, str] = {}
         self._modes_due: set[bytes] = set()
@@ -143,6 +147,9 @@ class _Restore:
         return False
 
     def _try(self, step: Step, act: Callable[[Step, FileState | None], None]) -> None:
+        if why_not := self._why_not():
+            self._failed[step.path] = why_not
+            return
         with self._tree.holding(step.path):
             self._try_held(step, act)
 

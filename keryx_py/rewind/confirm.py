@@ -174,12 +174,15 @@ class _Confirmed:
         )
 
     def _restore(self, restore: Restore) -> RewindReport:
-        outcome = carry_out(restore.steps, self._tree, self._supply.read)
-        ended = capture_end(self._keeping, restore.undo)
+        outcome = carry_out(
+            restore.steps, self._tree, self._supply.read, self._session.why_not_held
+        )
         done = paths_done(restore, outcome)
         failed = tuple(sorted((*outcome.failed, *restore.left), key=lambda one: one.path))
         report = RewindReport(self._plan, done, failed, restore.undo, False)
         try:
+            self._session.check_lease()
+            ended = capture_end(self._keeping, restore.undo)
             moved = record(self._keeping, restore, done, whole=not failed)
         except LeaseLostError as error:
             # The record of the restore stays: it is the next holder's to close.
@@ -198,7 +201,7 @@ class _Confirmed:
         done = frozenset(report.done)
         steps = [step for step in restore.steps if step.path in done or step.old == step.new]
         read = reading(restore, self._store)
-        back = carry_out(reversed_steps(steps), self._tree, read)
+        back = carry_out(reversed_steps(steps), self._tree, read, self._session.why_not_held)
         drop_journal(self._session.folder)
         return replace(report, done=(), failed=back.failed, files_put_back=not back.failed)
 

@@ -7,11 +7,14 @@ Whoever is killed here as well starts again at the next start and comes to the s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from keryx_py.rewind.apply import Found, Outcome, Step, carry_out, compare, reversed_steps
 from keryx_py.rewind.confirm import paths_done, reading, record
+from keryx_py.rewind.points import position_of
 from keryx_py.rewind.restore_journal import (
+    DamagedJournalError,
     JournalError,
     Restore,
     drop_journal,
@@ -20,10 +23,10 @@ from keryx_py.rewind.restore_journal import (
     set_journal_aside,
 )
 from keryx_py.rewind.retention import Keeping
-from keryx_py.session.archive import CaptureEntry, RedoEntry, RewindEntry
+from keryx_py.session.archive import CaptureEntry, Mode, RedoEntry, RewindEntry, TurnEntry
 from keryx_py.session.sessions import Session, SessionError
 from keryx_py.snapshot.listing import Skipped
-from keryx_py.snapshot.store import DamagedSnapshotError, SnapshotStore
+from keryx_py.snapshot.store import DamagedSnapshotError, SnapshotKey, SnapshotStore
 from keryx_py.snapshot.worktree import WorkTree, WorkTreeError
 
 NAMED_PATHS = 5
@@ -41,9 +44,11 @@ def recover(session: Session, store: SnapshotStore | None, now: Callable[[], flo
     """
     try:
         restore = read_journal(session.folder)
-    except JournalError as error:
+    except DamagedJournalError as error:
         set_journal_aside(session.folder)
         return f"a restore was cut short, and {error}; look at the files with /diff and /rewind"
+    except JournalError as error:
+        return f"a restore was cut short, and {error}; the next start tries again"
     if restore is None:
         return ""
     what = f"the rewind to point {restore.to}" if restore.redoes is None else "the redo"
@@ -73,13 +78,12 @@ class _Recovery:
             drop_journal(self._session.folder)
             return "it had been finished"
         self._clear_temporary_files()
-        if self._is_whole(step for step in self._restore.steps if self._stands(step, Found.OLD)):
+        ahead = [step for step in self._restore.steps if self._stands(step, Found.OLD)]
+        if self._is_whole(ahead) and self._can_be_undone(ahead):
             return self._finish()
-        if self._is_whole(
-            Step(step.path, step.new, step.old)
-            for step in self._restore.steps
-            if not self._stands(step, Found.OLD)
-        ):
+        paths = {step.path for step in ahead}
+        behind = [step for step in self._restore.steps if step.path not in paths]
+        if self._is_whole(reversed_steps(behind)):
             return self._take_back()
         # What needs no content can be done all the same: folders that were left open are closed.
         self._carry_out(step for step in self._restore.steps if step.old == step.new)
@@ -120,9 +124,25 @@ class _Recovery:
             return False
         return True
 
+    def _can_be_undone(self, steps: Iterable[Step]) -> bool:
+        """Whether the undo point still holds all that *steps* would overwrite or remove."""
+        losing = {
+            step.old.oid
+            for step in steps
+            if step.old and step.old.oid and (step.new is None or step.new.oid != step.old.oid)
+        }
+        if losing and SnapshotKey(self._restore.undo) not in self._store.keys():  # noqa: SIM118
+            return False
+        try:
+            self._store.verify(losing)
+        except DamagedSnapshotError:
+            return False
+        return True
+
     def _carry_out(self, steps: Iterable[Step]) -> Outcome:
         """Carry *steps* out; then give the root its mode back, which no step can."""
-        outcome = carry_out(steps, self._tree, self._read, resumed=True)
+        why_not = self._session.why_not_held
+        outcome = carry_out(steps, self._tree, self._read, why_not, resumed=True)
         if self._restore.root_mode is None:
             return outcome
         try:
@@ -133,7 +153,8 @@ class _Recovery:
         return outcome
 
     def _finish(self) -> str:
-        restore = self._restore
+        turn = self._turn_since()
+        restore = self._restore if turn is None else _of_files_alone(self._restore)
         outcome = self._carry_out(restore.steps)
         done = paths_done(restore, outcome)
         failed = (*outcome.failed, *restore.left)
@@ -142,9 +163,18 @@ class _Recovery:
         self._say_end_is_unknown()
         drop_journal(self._session.folder)
         history = ", the history as well" if moved and restore.mode.cuts_history else ""
+        if restore is not self._restore:
+            history = f"; the history stays, since turn {turn} has begun meanwhile"
         if not failed and moved:
             return f"it is finished now{history}{self._named()}"
         return f"it is finished as far as possible{self._named(failed)}"
+
+    def _turn_since(self) -> int | None:
+        """The first turn begun since the restore was, where history was to move with the files."""
+        if not self._restore.cuts and self._restore.redoes is None:
+            return None
+        since = self._session.entries[position_of(self._session.entries, self._restore.undo) :]
+        return next((entry.number for entry in since if isinstance(entry, TurnEntry)), None)
 
     def _take_back(self) -> str:
         restore = self._restore
@@ -174,3 +204,8 @@ class _Recovery:
         ]
         more = f" and {len(named) - NAMED_PATHS} more" if len(named) > NAMED_PATHS else ""
         return f"; left as they are: {', '.join(shown)}{more}"
+
+
+def _of_files_alone(restore: Restore) -> Restore:
+    """Write *restore* as one of the files: the person went on, so the history is not to move."""
+    return replace(restore, mode=Mode.FILES, cuts=False, redoes=None)

@@ -28,6 +28,10 @@ class JournalError(KeryxError):
     """The record of a restore cannot be written or read."""
 
 
+class DamagedJournalError(JournalError):
+    """What the record of a restore says is lost for good."""
+
+
 @dataclass(frozen=True, slots=True)
 class Restore:
     """All that is needed to finish a restore, or to take it back, after a crash."""
@@ -80,7 +84,7 @@ def write_journal(folder: Path, restore: Restore) -> None:
 def read_journal(folder: Path) -> Restore | None:
     """Read the record of a restore that was cut short; None when there is none.
 
-    Raises JournalError when it is damaged.
+    Raises DamagedJournalError, JournalError when it may be read another time.
     """
     try:
         content = journal_path(folder).read_bytes()
@@ -91,11 +95,12 @@ def read_journal(folder: Path) -> Restore | None:
         raise JournalError(f"the record of the restore could not be read: {why}") from error
     body, _, rest = content.partition(b"\n")
     if rest != _checksum(body) + b"\n":
-        raise JournalError("the record of the restore is damaged")
+        raise DamagedJournalError("the record of the restore is damaged")
     try:
         return _decode(json.loads(body))
     except (ValueError, KeyError, TypeError) as error:
-        raise JournalError("the record of the restore is not one that can be read") from error
+        why = "the record of the restore is not one that can be read"
+        raise DamagedJournalError(why) from error
 
 
 def drop_journal(folder: Path) -> None:
@@ -142,7 +147,9 @@ def _encode(restore: Restore) -> Mapping[str, object]:
 def _decode(record: Mapping[str, object]) -> Restore:
     steps, left, redoes = record["steps"], record["left"], record["redoes"]
     made, mark, root_mode = record.get("made", {}), record.get("mark", ""), record.get("root_mode")
-    if record["version"] != VERSION or not isinstance(steps, list) or not isinstance(left, list):
+    if isinstance(version := record["version"], int) and version > VERSION:
+        raise JournalError("a newer keryx made the record of the restore: start that")
+    if version != VERSION or not isinstance(steps, list) or not isinstance(left, list):
         raise ValueError("another format")
     if not isinstance(made, dict):
         raise TypeError("not contents by their ids")

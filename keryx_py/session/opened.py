@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from keryx_py.session.archive import Entry, RootEntry, liveness, shown_path
-from keryx_py.session.errors import SessionError
+from keryx_py.session.errors import LeaseLostError, SessionError
 from keryx_py.session.journal import (
     ASIDE_NAME,
     FILE_NAME,
@@ -63,6 +63,14 @@ class Session:
     def check_lease(self) -> None:
         """Raise LeaseLostError when this process is no longer the holder."""
         self._lease.check()
+
+    def why_not_held(self) -> str:
+        """Say in a few words that this process is no longer the holder; empty when it is."""
+        try:
+            self.check_lease()
+        except LeaseLostError:
+            return "this process no longer holds the session"
+        return ""
 
     def set_root(self, root: Path) -> None:
         """Give a moved project's session its new root. Raises SessionError."""

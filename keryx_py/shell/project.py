@@ -116,9 +116,10 @@ class OpenProject:
         return ""
 
     def _recover_all(self) -> None:
-        """Finish what a dead process left half-restored in this project, in any session of it."""
-        if not self.settings.snapshots or self.unattended or self.store is None:
-            return
+        """Finish what a dead process left half-restored in this project, in any session of it.
+
+        Where that cannot be done now, it is said that it is still to be done.
+        """
         if is_cut_short(self.session.folder):
             self.notices += (recover(self.session, self.store, self._now),)
         for folder in self.sessions.folders():
@@ -130,9 +131,13 @@ class OpenProject:
     def _recover_other(self, info: SessionInfo) -> str:
         try:
             with self.sessions.open(info.id) as other:
-                said = recover(other, open_store(self.settings, other), self._now)
+                store = None if self.store is None else open_store(self.settings, other)
+                said = recover(other, store, self._now)
         except HeldError:
-            said = "a restore of the project's files is going on there right now"
+            said = (
+                "a restore of the project's files was begun there and is not done yet; "
+                "it is for the process that has the session open"
+            )
         except (SessionError, SnapshotError, RootRefusedError) as error:
             said = f"a restore was cut short and cannot be finished: {error}"
         # Nothing is left to say when its holder ended it just now.

@@ -100,6 +100,8 @@ class SessionsCli:
         from keryx_py.shell.history import forget_lines, history_file
 
         info = self.sessions.find(wanted)
+        if self._is_cut_short(info):
+            raise SessionError(_to_finish(info, "erased"))
         prompts = self._prompts(info)
         gone = self.sessions.erase(info.id)
         self._drop_snapshots(info)
@@ -135,13 +137,22 @@ class SessionsCli:
         return _asker(self.screen).confirm(question)
 
     def _delete(self, info: SessionInfo) -> bool:
-        """Delete one session; say so and return False when another process holds it."""
+        """Delete one session; say so and return False when it is held or holds what is needed."""
+        if self._is_cut_short(info) and not info.root_gone:
+            self.screen.say(f"! {_to_finish(info, 'deleted')}")
+            return False
         try:
             self.sessions.delete(info.id)
         except HeldError as held:
             self.screen.say(f"! {on_one_line(str(held))}")
             return False
         return True
+
+    def _is_cut_short(self, info: SessionInfo) -> bool:
+        # At first use: to list sessions, nothing of what restores files is needed.
+        from keryx_py.rewind.recovery import is_cut_short
+
+        return is_cut_short(info.folder)
 
     def _prompts(self, info: SessionInfo) -> dict[int, str]:
         with self.sessions.open(info.id) as session:
@@ -180,6 +191,15 @@ def info_json(info: SessionInfo) -> dict[str, JsonValue]:
         "root_gone": info.root_gone,
         "held": info.held,
     }
+
+
+def _to_finish(info: SessionInfo, unlike: str) -> str:
+    """Say why nothing of a session is deleted or erased whose undo point a restore needs."""
+    return (
+        f"a restore in session {info.id} was cut short, and only that session holds what it "
+        f"replaced: start keryx in {on_one_line(os.fspath(info.root))} to finish it; "
+        f"nothing was {unlike}"
+    )
 
 
 def _fits(info: SessionInfo, which: Which, now: float) -> bool:

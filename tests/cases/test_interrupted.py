@@ -258,7 +258,7 @@ def test_a_restore_that_is_going_on_is_not_called_cut_short(root: Path, sit: Sit
     beside = sit().play()
     journal.unlink()
 
-    assert "a restore of the project's files is going on there right now" in beside
+    assert "was begun there and is not done yet; it is for the process that has" in beside
     assert "cut short" not in beside
 
 

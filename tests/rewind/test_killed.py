@@ -117,7 +117,9 @@ def test_a_folder_that_was_left_open_gets_its_mode_back(tmp_path: Path) -> None:
     (tmp_path / "ro").mkdir(0o755)
     looked_after = Step(b"ro", CLOSED, CLOSED)
 
-    outcome = carry_out([looked_after], WorkTree(tmp_path), lambda oid: oid, resumed=True)
+    outcome = carry_out(
+        [looked_after], WorkTree(tmp_path), lambda oid: oid, lambda: "", resumed=True
+    )
 
     assert outcome.done == (b"ro",)
     assert (tmp_path / "ro").stat().st_mode & 0o777 == 0o555

@@ -19,6 +19,7 @@ from keryx_py.rewind.restore_journal import Restore, write_journal
 from keryx_py.session.archive import Mode
 from keryx_py.snapshot.listing import FileState, Kind
 from keryx_py.snapshot.objects import ObjectKind, object_id
+from keryx_py.snapshot.store import SnapshotKey
 from tests.rewind.play import Project
 
 Choice = Callable[[HunkedPath], Collection[Hunk]]
@@ -299,6 +300,7 @@ def test_a_rewind_of_hunks_that_was_cut_short_is_finished(edited: Project) -> No
     assert plan.files is not None
     [change] = plan.files.changes
     steps = (Step(change.path, change.now, change.then),)
+    edited.store.take(SnapshotKey(99), edited.now())
     write_journal(
         edited.session.folder,
         Restore(99, 1, Mode.FILES, False, None, steps, made=plan.files.made),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from keryx_py.rewind.comparing import Since
 from keryx_py.rewind.plan import Author, AuthorKind, NotUndone
 from keryx_py.rewind.recovery import is_cut_short, recover
-from keryx_py.rewind.restore_journal import journal_path, read_journal
 from keryx_py.rewind.rewinder import RefusedError
 from keryx_py.rewind.textdiff import diff_file
 from keryx_py.session.archive import (
@@ -24,72 +22,15 @@ from keryx_py.session.archive import (
     TurnEnd,
     live_turns,
 )
-from keryx_py.snapshot.listing import TreeState
-from keryx_py.snapshot.store import DamagedSnapshotError, Progress, Side, SnapshotKey, SnapshotStore
+from keryx_py.snapshot.store import Side, SnapshotKey
 from tests.rewind.play import Project
+from tests.rewind.stores import forgetful, meddled
 
 PERSON, UNKNOWN = Author(AuthorKind.PERSON), Author(AuthorKind.UNKNOWN)
 
 
 def agent(turn: int) -> Author:
     return Author(AuthorKind.TURN, turn)
-
-
-class MeddledStore(SnapshotStore):
-    """A store after whose captures somebody else does something to the project."""
-
-    meddle: Callable[[SnapshotKey], object]
-
-    def take(
-        self,
-        key: SnapshotKey,
-        taken_at: float,
-        also: Collection[bytes] = (),
-        progress: Progress | None = None,
-    ) -> TreeState:
-        state = super().take(key, taken_at, also, progress)
-        self.meddle(key)
-        return state
-
-
-def meddled(project: Project, meddle: Callable[[SnapshotKey], object]) -> None:
-    """Have *meddle* run after each capture from now on."""
-    store = MeddledStore.open(
-        project.session.folder / "shadow.git",
-        project.root,
-        home=project.home,
-        data_dir=project.data,
-    )
-    assert isinstance(store, MeddledStore)
-    store.meddle = meddle
-    project.store = store
-
-
-class ForgetfulStore(SnapshotStore):
-    """A store that has lost some blobs."""
-
-    lost: frozenset[bytes]
-
-    def read(self, oid: bytes) -> bytes:
-        if oid in self.lost:
-            raise DamagedSnapshotError("an object is missing")
-        return super().read(oid)
-
-    def read_each(self, oids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        return ((oid, self.read(oid)) for oid in oids)
-
-
-def forgetful(project: Project, lost: Iterable[bytes]) -> SnapshotStore:
-    """The project's store without the blobs *lost*."""
-    store = ForgetfulStore.open(
-        project.session.folder / "shadow.git",
-        project.root,
-        home=project.home,
-        data_dir=project.data,
-    )
-    assert isinstance(store, ForgetfulStore)
-    store.lost = frozenset(lost)
-    return store
 
 
 def by(project: Project, number: int, path: bytes = b"f") -> tuple[Author, ...]:
@@ -413,6 +354,36 @@ def test_a_lost_lease_leaves_the_record_for_the_next_holder(project: Project) ->
     assert (project.root / "f").read_text() == "1\n"
 
 
+def test_who_loses_the_lease_on_the_way_changes_nothing_more(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write("a", "1\n")
+    project.write("b", "1\n")
+
+    def work() -> None:
+        project.write("a", "2\n")
+        project.write("b", "2\n")
+
+    turn = project.turn(work)
+    plan = project.plan(turn, Mode.BOTH)
+    fsync = os.fsync
+
+    def lose_the_lease_as_the_first_is_written(descriptor: int) -> None:
+        fsync(descriptor)
+        if Path(f"/proc/self/fd/{descriptor}").readlink().is_relative_to(project.root):
+            (project.session.folder / "lease").unlink(missing_ok=True)
+
+    monkeypatch.setattr(os, "fsync", lose_the_lease_as_the_first_is_written)
+    report = project.rewinder().apply(plan)
+
+    assert report.done == (b"a",)
+    assert [one.path for one in report.failed] == [b"b"]
+    assert "no longer holds" in report.history_error
+    assert (project.root / "b").read_text() == "2\n"
+    assert SnapshotKey(2, Side.END) not in project.store.keys()  # noqa: SIM118 - a store is no dict
+    assert is_cut_short(project.session.folder)
+
+
 def test_ctrl_c_in_the_middle_is_held_until_the_end(project: Project) -> None:
     project.write("f", "1\n")
     turn = project.turn(lambda: project.write("f", "2\n"))
@@ -514,144 +485,3 @@ def test_differences_between_points(project: Project) -> None:
         told(2, None, b"nope")
     with pytest.raises(RefusedError, match="no point 9"):
         told(2, 9)
-
-
-# ---- recovery
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
-
-
-def cut_short(project: Project, turn: int) -> None:
-    """Rewind *turn*, both, and die after the last file."""
-
-    def meddle(key: SnapshotKey) -> None:
-        if key.side is Side.END:
-            raise Killed
-
-    meddled(project, meddle)
-    with pytest.raises(Killed):
-        project.rewind(turn, Mode.BOTH)
-    assert is_cut_short(project.session.folder)
-
-
-def test_the_record_looks_after_read_only_folders(project: Project) -> None:
-    project.write("ro/x", "1\n")
-    (project.root / "ro").chmod(0o555)
-    turn = project.turn(lambda: project.write("ro/x", "2\n"))
-
-    cut_short(project, turn)
-
-    restore = read_journal(project.session.folder)
-    assert restore is not None
-    assert [(step.path, step.old == step.new) for step in restore.steps] == [
-        (b"ro/x", False),
-        (b"ro", True),
-    ]
-    (project.root / "ro").chmod(0o755)
-
-
-def test_a_rewind_that_was_recorded_is_not_recorded_twice(project: Project) -> None:
-    turn = project.turn(lambda: project.write("f", "2\n"))
-    cut_short(project, turn)
-    restore = read_journal(project.session.folder)
-    assert restore is not None
-    project.session.append(RewindEntry(0, turn, Mode.BOTH, restore.undo, ("f",), cut=True))
-    before = project.look()
-
-    assert "had been finished" in recover(project.session, project.store, project.now)
-
-    assert project.look() == before
-    assert sum(isinstance(entry, RewindEntry) for entry in project.session.entries) == 1
-    assert not is_cut_short(project.session.folder)
-
-
-def test_recovery_with_a_damaged_record_says_so_once(project: Project) -> None:
-    turn = project.turn(lambda: project.write("f", "2\n"))
-    cut_short(project, turn)
-    journal_path(project.session.folder).write_bytes(b"{}")
-
-    assert "damaged" in recover(project.session, project.store, project.now)
-    assert recover(project.session, project.store, project.now) == ""
-
-
-def test_recovery_without_a_store_waits(project: Project) -> None:
-    turn = project.turn(lambda: project.write("f", "2\n"))
-    cut_short(project, turn)
-
-    assert "cut short" in recover(project.session, None, project.now)
-    assert is_cut_short(project.session.folder)
-
-
-def test_recovery_takes_back_what_a_damaged_snapshot_cannot_finish(project: Project) -> None:
-    project.write("a", "old a\n")
-    project.write("b", "old b\n")
-
-    def work() -> None:
-        project.write("a", "new a\n")
-        project.write("b", "new b\n")
-
-    turn = project.turn(work)
-    cut_short(project, turn)
-    project.write("b", "new b\n")
-    restore = read_journal(project.session.folder)
-    assert restore is not None
-    gone = {step.new.oid for step in restore.steps if step.new and step.path == b"b"}
-    project.resume()
-
-    said = recover(project.session, forgetful(project, gone), project.now)
-
-    assert "taken back" in said
-    assert (project.root / "a").read_text() == "new a\n"
-    assert (project.root / "b").read_text() == "new b\n"
-    assert live_turns(project.session.entries) == (turn,)
-    assert recover(project.session, project.store, project.now) == ""
-
-
-def test_recovery_that_can_neither_finish_nor_take_back_says_so(project: Project) -> None:
-    project.write("a", "old a\n")
-    project.write("b", "old b\n")
-
-    def work() -> None:
-        project.write("a", "new a\n")
-        project.write("b", "new b\n")
-
-    turn = project.turn(work)
-    cut_short(project, turn)
-    project.write("b", "new b\n")
-    before = project.look()
-    restore = read_journal(project.session.folder)
-    assert restore is not None
-    every = {side.oid for step in restore.steps for side in (step.old, step.new) if side}
-    project.resume()
-
-    said = recover(project.session, forgetful(project, every), project.now)
-
-    assert "neither" in said
-    assert project.look() == before
-    assert recover(project.session, project.store, project.now) == ""
-
-
-def test_recovery_leaves_and_names_a_path_that_is_neither_old_nor_new(tmp_path: Path) -> None:
-    project = Project(tmp_path)
-    project.write("a", "1\n")
-    project.write("b", "1\n")
-
-    def work() -> None:
-        project.write("a", "2\n")
-        project.write("b", "2\n")
-
-    turn = project.turn(work)
-
-    cut_short(project, turn)
-    project.write("b", "mine\n")
-    project.resume()
-    said = recover(project.session, project.store, project.now)
-
-    assert "'b'" in said
-    assert (project.root / "a").read_text() == "1\n"
-    assert (project.root / "b").read_text() == "mine\n"
-    assert live_turns(project.session.entries) == (turn,)
-    assert recover(project.session, project.store, project.now) == ""
-    project.session.close()

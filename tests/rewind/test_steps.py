@@ -69,13 +69,28 @@ def test_a_path_that_is_right_by_the_time_it_is_come_to_is_not_touched(tmp_path:
         Step(b"gone", SHOWN, None),
     ]
 
-    outcome = carry_out(steps, tree, lambda oid: oid)
+    outcome = carry_out(steps, tree, lambda oid: oid, lambda: "")
 
     assert outcome == Outcome((b"d", b"gone", b"p"), ())
     after = [path.stat() for path in (tmp_path, tmp_path / "p", tmp_path / "d")]
     assert [(one.st_ino, one.st_ctime_ns) for one in after] == [
         (one.st_ino, one.st_ctime_ns) for one in before
     ]
+
+
+def test_nothing_more_is_done_once_there_is_a_reason_not_to(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("old\n")
+    tree = WorkTree(tmp_path)
+    new = FileState(Kind.FILE, 0o644, object_id(ObjectKind.BLOB, b"new\n"))
+    steps = [Step(path, tree.state(path), new) for path in (b"a", b"b")]
+    reasons = iter(("", "it is over", "it is over"))
+
+    outcome = carry_out(steps, tree, lambda _: b"new\n", lambda: next(reasons))
+
+    assert outcome == Outcome((b"a",), (Skipped(b"b", "it is over"),))
+    assert (tmp_path / "a").read_text() == "new\n"
+    assert (tmp_path / "b").read_text() == "old\n"
 
 
 def test_a_folder_that_is_swapped_after_the_look_does_not_get_what_was_meant_for_the_other(
@@ -93,7 +108,7 @@ def test_a_folder_that_is_swapped_after_the_look_does_not_get_what_was_meant_for
         (tmp_path / "d" / "f").write_text("never looked at\n")
         return b"new\n"
 
-    carry_out([Step(b"d/f", old, new)], tree, swap_and_read)
+    carry_out([Step(b"d/f", old, new)], tree, swap_and_read, lambda: "")
 
     assert (tmp_path / "d" / "f").read_text() == "never looked at\n"
     assert (tmp_path / "moved" / "f").read_text() == "new\n"
