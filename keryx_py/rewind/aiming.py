@@ -11,8 +11,8 @@ from pathlib import Path
 
 from keryx_py.rewind.attribution import Chapter
 from keryx_py.rewind.chronicle import Chronicle
-from keryx_py.rewind.difference import Asked, left_out
-from keryx_py.rewind.leaving import keep_edits, list_appearing, take_out
+from keryx_py.rewind.difference import Asked, Limit, left_out
+from keryx_py.rewind.leaving import Scope, keep_edits, list_appearing, take_out
 from keryx_py.rewind.merge import Merging
 from keryx_py.rewind.plan import Author, AuthorKind
 from keryx_py.rewind.planner import Trees
@@ -31,13 +31,21 @@ from keryx_py.snapshot.store import (
 from keryx_py.snapshot.worktree import WorkTree, WorkTreeError
 
 
-def aim_to_keep(store: SnapshotStore, root: Path, entries: Entries, trees: Trees) -> Trees:
-    """Aim at the files before the point, with all that the person changed since."""
+def aim_to_keep(
+    store: SnapshotStore, root: Path, entries: Entries, trees: Trees, limit: Limit
+) -> Trees:
+    """Aim at the files before the point, with all that the person changed since.
+
+    What *limit* does not cover stays as it is now, and counts so.
+    """
+    last = trees.last
+    assert last is not None
     unsure = _left_out_meanwhile(store, entries, trees.key, list_appearing(trees.chapters))
     whole = read_whole(trees.key, trees.then)
     trees = replace(trees, then=whole, now=_whole_now(whole, trees.then, trees.now))
     merging = Merging(_contents(store, root, trees.now))
-    target = keep_edits(trees.then, trees.now, trees.chapters, trees.last, unsure, merging)
+    scope = Scope(trees.then, trees.now, limit, trees.asked)
+    target = keep_edits(scope, trees.chapters, last, unsure, merging)
     return replace(trees, target=target)
 
 

@@ -23,6 +23,8 @@ class Chapter:
     from_before: bool = False
     """Whether a rewind wrote it that brought back what stood there before the first capture told
     of: no edit made since is in it."""
+    place: int = 0
+    """Which stretch it is of, in order of time: those of one stretch may be in any order."""
 
 
 def attribute(
@@ -59,22 +61,26 @@ def attribute(
 
 
 def _list_moves(chapter: Chapter) -> Mapping[bytes, bytes]:
-    """List the paths that came to be in *chapter* with what went from another; name that one.
+    """List the paths that came in *chapter* to hold what had stood in another; name that one.
 
-    What was changed as it was moved is not known from what is new.
+    The other is gone, or holds something else since. What was changed as it was moved is not known
+    from what is new.
     """
-    if chapter.author is None:
-        return {}  # what a rewind brought back has its authors by its own path
-    gone = {
+    moved = [change for change in chapter.changes if _oid(change.before) != _oid(change.after)]
+    origins = {
         change.before.oid: change.path
-        for change in chapter.changes
-        if change.before is not None and _tells_apart(change.before) and change.after is None
+        for change in moved
+        if change.before is not None and _tells_apart(change.before)
     }
     return {
-        change.path: gone[change.after.oid]
-        for change in (chapter.changes if gone else ())
-        if change.before is None and change.after is not None and change.after.oid in gone
+        change.path: origins[change.after.oid]
+        for change in moved
+        if change.after is not None and change.after.oid in origins
     }
+
+
+def _oid(state: FileState | None) -> bytes | None:
+    return None if state is None else state.oid
 
 
 def _tells_apart(state: FileState) -> bool:

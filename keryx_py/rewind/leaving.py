@@ -7,15 +7,23 @@ that turn's change is taken out of what stands there now.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from keryx_py.rewind.attribution import Chapter
-from keryx_py.rewind.carried import Edit, hold_carried
-from keryx_py.rewind.difference import folders_above, is_folder, left_out
+from keryx_py.rewind.carried import Edit, Past, come_back, hold_carried
+from keryx_py.rewind.difference import (
+    Asked,
+    Limit,
+    folders_above,
+    is_folder,
+    left_out,
+    work_out,
+)
 from keryx_py.rewind.merge import Conflict, Joined, Merging
 from keryx_py.rewind.plan import Author, AuthorKind
+from keryx_py.rewind.timeline import UNKNOWN
 from keryx_py.snapshot.listing import (
     FileChange,
     FileState,
@@ -27,6 +35,16 @@ from keryx_py.snapshot.listing import (
 )
 
 NEW_FOLDER = FileState(Kind.FOLDER, 0o755, b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Between which files a rewind goes, and what of them it may move."""
+
+    then: TreeState
+    now: TreeState
+    limit: Limit
+    asked: Asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,36 +63,69 @@ class Target:
 
 
 def keep_edits(
-    then: TreeState,
-    now: TreeState,
+    scope: Scope,
     chapters: Sequence[Chapter],
-    last: Author | None,
+    last: Author,
     unsure: AbstractSet[bytes],
     merging: Merging,
 ) -> Target:
-    """Work out the files of *then* with all that the person changed until *now*.
+    """Work out the files of then with all that who is no turn changed until now.
 
     The paths in *unsure* stay as they are: nobody knows who wrote them.
     """
-    touched = {change.path for change in differences(now.listing, then.listing)}
-    by_path = _by_path(chapters, touched)
-    hidden = left_out(by_path, now)
-    results: dict[bytes, Joined] = {path: now.listing.get(path) for path in unsure}
-    edits: dict[bytes, Sequence[Edit]] = {}
+    then, now = scope.then.listing, scope.now.listing
+    by_path = _by_path(chapters, {change.path for change in differences(now, then)})
+    hidden = left_out(by_path, scope.now)
+    end = max((chapter.place for chapter in chapters), default=0) + 1
+    results: dict[bytes, Joined] = {}
+    pasts: dict[bytes, Past] = {}
     for path, changes in by_path.items():
-        if path in unsure:
-            continue
-        timeline = _Timeline(then.listing.get(path), merging)
+        timeline = _Timeline(then.get(path), merging)
         for change, chapter in changes:
-            if chapter.author is None:
-                timeline.rewind(change.before, change.after, from_before=chapter.from_before)
-            else:
-                timeline.go_on(change.before, change.after, chapter.author)
-        timeline.end(now.listing.get(path), last, hidden=path in hidden)
-        results[path] = timeline.result
-        edits[path] = timeline.edits
-    hold_carried(results, edits, now.listing, merging)
-    return _settled(then, then.listing, now.listing, results, merging)
+            came_to_light = path in unsure and change.before is None
+            timeline.tell(change, replace(chapter, author=UNKNOWN) if came_to_light else chapter)
+        timeline.end(now.get(path), Chapter(last, (), place=end), hidden=path in hidden)
+        results[path] = now.get(path) if path in unsure else timeline.result
+        pasts[path] = timeline.past
+    return _without_loss(scope, results, pasts, hidden, merging)
+
+
+def _without_loss(
+    scope: Scope,
+    results: Mapping[bytes, Joined],
+    pasts: Mapping[bytes, Past],
+    hidden: Collection[bytes],
+    merging: Merging,
+) -> Target:
+    """Put *results* over the files of then, and let no line go that who is no turn wrote."""
+    now = scope.now.listing
+    gone = {path for path in results if now.get(path) is None and path not in hidden}
+    joined = {
+        path: come_back(one, pasts[path]) if path in gone and isinstance(one, Conflict) else one
+        for path, one in results.items()
+    }
+    while True:
+        target = _settled(scope.then, scope.then.listing, now, joined, merging)
+        after = _list_after(scope, target.tree, joined)
+        blocked = {
+            path: results[path]
+            for path, one in joined.items()
+            if isinstance(one, Conflict) and one.instead not in (None, after[path])
+        }
+        held = {**joined, **blocked, **hold_carried(pasts, now, after, merging)}
+        if held == joined:
+            return target
+        joined = held
+
+
+def _list_after(
+    scope: Scope, tree: TreeState, paths: Iterable[bytes]
+) -> Mapping[bytes, FileState | None]:
+    """Say what will stand at each of *paths* when the files of now are made into *tree*."""
+    now = scope.now.listing
+    changes = work_out(scope.now, tree, scope.limit, scope.asked).changes
+    moved = {change.path: change.after for change in changes}
+    return {path: moved[path] if path in moved else now.get(path) for path in paths}
 
 
 def list_appearing(chapters: Sequence[Chapter]) -> frozenset[bytes]:
@@ -119,61 +170,77 @@ def _by_path(
     return dict(sorted(by_path.items()))
 
 
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What one path was at one time."""
+
+    state: FileState | None
+    result: Joined
+    """What the share of who is no turn comes to."""
+    edits: tuple[Edit, ...] = ()
+    """That share, edit by edit."""
+
+
 class _Timeline:
-    """The states that one path went through, and what the person's share of it comes to."""
+    """The states that one path went through, and the share in it of who is no turn."""
 
     def __init__(self, first: FileState | None, merging: Merging) -> None:
         self._merging = merging
-        self._pages: list[tuple[FileState | None, Joined]] = [(first, first)]
-        self.edits: list[Edit] = []
-        """What the person did, in order of time."""
+        self._pages = [_Page(first, first)]
+        self._turns: list[Edit] = []
 
     @property
     def result(self) -> Joined:
-        return self._pages[-1][1]
+        return self._pages[-1].result
 
-    def go_on(
-        self, before: FileState | None, after: FileState | None, author: Author | None
-    ) -> None:
-        """Take a stretch in which *author* changed *before* to *after* into account."""
-        result = self.result
-        if author is None or not _is_turn(author):
-            self.edits.append(Edit(before, after))
-            if not isinstance(result, Conflict):
-                result = self._merging.join(before, result, after)
-        self._pages.append((after, result))
+    @property
+    def past(self) -> Past:
+        return Past(self._pages[-1].edits, tuple(self._turns))
 
-    def rewind(
+    def tell(self, change: FileChange, chapter: Chapter) -> None:
+        """Take *change*, which is of *chapter*, into account."""
+        if chapter.author is None:
+            self._rewind(change.before, change.after, from_before=chapter.from_before)
+            return
+        edit = Edit(change.before, change.after, chapter.author.kind, chapter.place)
+        newest = self._pages[-1]
+        if _is_turn(chapter.author):
+            self._turns.append(edit)
+            self._pages.append(replace(newest, state=edit.after))
+        else:
+            result = self._joined(edit.before, newest.result, edit.after)
+            self._pages.append(_Page(edit.after, result, (*newest.edits, edit)))
+
+    def _rewind(
         self, before: FileState | None, after: FileState | None, *, from_before: bool
     ) -> None:
         """Take into account that a rewind wrote *after*, and whether that was *from_before*."""
-        held = self._page_of(after)
+        newest = self._pages[-1]
+        held = next((page for page in reversed(self._pages) if page.state == after), None)
         if held is not None:
             # It had been there: what the person's share was then counts again.
-            result = held[1]
+            self._pages.append(held)
         elif from_before:
             # Nothing of what the person did since the first page is in it.
-            result = self._pages[0][1]
-        elif isinstance(self.result, Conflict):
-            result = self.result
+            self._pages.append(replace(self._pages[0], state=after))
         else:
             # What it wrote may have been joined from the person's edits.
-            result = self._merging.join(before, self.result, after)
-        self._pages.append((after, result))
+            result = self._joined(before, newest.result, after)
+            self._pages.append(_Page(after, result, newest.edits))
 
-    def _page_of(self, state: FileState | None) -> tuple[FileState | None, Joined] | None:
-        return next((page for page in reversed(self._pages) if page[0] == state), None)
+    def _joined(self, before: FileState | None, result: Joined, after: FileState | None) -> Joined:
+        return result if isinstance(result, Conflict) else self._merging.join(before, result, after)
 
-    def end(self, now: FileState | None, last: Author | None, *, hidden: bool) -> None:
+    def end(self, now: FileState | None, last: Chapter, *, hidden: bool) -> None:
         """Come to what stands there *now*; a *hidden* path may have been there all along."""
-        state = self._pages[-1][0]
-        if state is None and hidden:
-            held = next((page for page in reversed(self._pages) if page[0] is not None), None)
-            if held is not None:
-                self._pages.append(held)
-                state = held[0]
-        if state != now:
-            self.go_on(state, now, last)
+        if self._pages[-1].state is None and hidden:
+            self._pages.append(next((p for p in reversed(self._pages) if p.state), self._pages[-1]))
+        newest = self._pages[-1]
+        if newest.state != now:
+            self.tell(FileChange(b"", newest.state, now), last)
+        if now is None and hidden:
+            # It is not known to be gone, so neither is what was written there.
+            self._pages.append(replace(self._pages[-1], edits=newest.edits))
 
 
 def _settled(

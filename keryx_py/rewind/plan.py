@@ -86,7 +86,8 @@ class RestorePlan:
     kept_for_others: frozenset[bytes] = frozenset()
     """Those of *kept* that, beside turns, other sessions alone changed."""
     conflicts: tuple[Skipped, ...] = ()
-    """The paths that both sides changed and no merge could join: they stay, each with why."""
+    """The paths that both sides changed and no merge could join, each with why: they stay, or come
+    back as they were left."""
 
 
 @dataclass(frozen=True, slots=True)

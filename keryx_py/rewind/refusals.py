@@ -1,4 +1,4 @@
-"""Why a rewind is refused, and the way on. Nothing here reads or writes a disk.
+"""Why a rewind is refused, and the way on. Nothing here changes anything.
 
 Each check returns when nothing stands against the rewind, and raises RefusedError otherwise.
 """

@@ -157,10 +157,11 @@ class Rewinder:
         if mode.moves_files and way is not Way.ONLY:
             self._check_files(point)
         inner = self._inner_paths(paths)
-        trees = self._aimed(point, way, progress, whose=whose) if mode.moves_files else None
+        limit = Limit(inner)
+        trees = self._aimed(point, way, limit, progress, whose) if mode.moves_files else None
         if inner:
             self._check_named(inner, trees, progress)
-        question = Question(point, mode, inner, Limit(inner), way=way)
+        question = Question(point, mode, inner, limit, way=way)
         return plan_rewind(question, self._session.entries, trees, previous)
 
     def _check_files(self, point: RewindPoint) -> None:
@@ -200,14 +201,15 @@ class Rewinder:
         )
 
     def _aimed(
-        self, point: RewindPoint, way: Way, progress: Progress | None, *, whose: bool
+        self, point: RewindPoint, way: Way, limit: Limit, progress: Progress | None, whose: bool
     ) -> Trees | None:
         if way is Way.ONLY:
             return self._without_turn(point, progress)
         trees = self._trees(point, progress, whose=whose or way is Way.KEEP)
         if trees is None or way is not Way.KEEP:
             return trees
-        return aim_to_keep(self._open_store(), self._session.root, self._session.entries, trees)
+        session = self._session
+        return aim_to_keep(self._open_store(), session.root, session.entries, trees, limit)
 
     def _without_turn(self, point: RewindPoint, progress: Progress | None) -> Trees:
         number, store = point.number, self._open_store()

@@ -154,13 +154,13 @@ def _chapters(
     *known, last = stretches
     chapters: list[Chapter] = []
     try:
-        for stretch in known:
-            chapters += chronicle.tell(stretch)
+        for place, stretch in enumerate(known):
+            chapters += (replace(one, place=place) for one in chronicle.tell(stretch))
         since = chronicle.tell_last(last, then.listing, chapters, now.listing)
     except (DamagedSnapshotError, KeyError):
         # A damaged capture in between costs the knowledge of who, not the rewind.
         return (), UNKNOWN
-    return (*chapters, *since), last.author
+    return (*chapters, *(replace(one, place=len(known)) for one in since)), last.author
 
 
 class Counts:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from keryx_py.rewind.plan import Way
-from keryx_py.rewind.rewinder import RefusedError, RewindReport, StalePlanError
+from keryx_py.rewind.rewinder import RefusedError, StalePlanError
 from keryx_py.session.archive import Mode, RewindEntry, TurnEnd, pending_note
+from tests.rewind.leave import leave, text
 from tests.rewind.play import Project
 
 LINES = "".join(f"line {number}\n" for number in range(1, 21))
@@ -19,27 +20,6 @@ LINES = "".join(f"line {number}\n" for number in range(1, 21))
 def line(number: int, text: str, of: str) -> str:
     """Replace a line of *of*."""
     return of.replace(f"line {number}\n", text + "\n")
-
-
-def leave(
-    project: Project, number: int, way: Way = Way.KEEP, mode: Mode = Mode.FILES
-) -> RewindReport:
-    """Preview, check that the preview changed nothing and that the effect is what it showed."""
-    before = project.look()
-    plan = project.rewinder().plan(number, mode, way=way)
-    assert project.look() == before
-    assert plan.files is not None
-    report = project.rewinder().apply(plan)
-    after = project.look()
-    moved = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
-    assert moved == set(report.done) == {change.path for change in plan.files.changes}
-    assert project.rewinder().plan(number, Mode.FILES, way=way).empty
-    return report
-
-
-def text(project: Project, path: str) -> str | None:
-    where = project.root / path
-    return where.read_text() if where.exists() else None
 
 
 # ---- keep
@@ -106,65 +86,6 @@ def test_a_conflict_leaves_the_persons_file_as_it_is_and_names_it(project: Proje
     assert report.plan.files is not None
     assert [one.path for one in report.plan.files.conflicts] == [b"f"]
     assert report.failed == ()
-
-
-def test_a_file_of_the_turn_that_was_edited_and_then_moved_comes_back_as_it_was_edited(
-    project: Project,
-) -> None:
-    """Its old path is in conflict and empty now: what the person wrote is in what goes."""
-    project.turn(lambda: project.write("notes", "the turn's\n"))
-    project.write("notes", "the turn's\nmine\n")
-    project.turn(lambda: (project.root / "notes").rename(project.root / "docs"))
-
-    report = leave(project, 1)
-
-    assert text(project, "notes") == "the turn's\nmine\n"
-    assert text(project, "docs") is None
-    assert report.plan.files is not None
-    (conflict,) = report.plan.files.conflicts
-    assert conflict.path == b"notes"
-    assert conflict.reason.endswith("it comes back as you left it")
-    assert report.plan.files.merged == ()
-
-
-@pytest.mark.parametrize("moved", ["one\nMINE\nthree\n", "head\nMINE\ntail\n"])
-def test_what_a_turn_carried_to_another_file_stays_where_its_own_is_taken(
-    project: Project, moved: str
-) -> None:
-    """Moved whole or in part, and another file put in its place."""
-    project.write("f", "one\ntwo\nthree\n")
-    project.turn(lambda: project.write("f", "one\nTURN\nthree\n"))
-    project.write("f", "one\nMINE\nthree\n")
-
-    def move() -> None:
-        project.write("g", moved)
-        project.write("h", "the turn's alone\n")
-        project.write("f", "it is in g now\n")
-
-    project.turn(move)
-
-    report = leave(project, 1)
-
-    assert text(project, "f") == "it is in g now\n"
-    assert text(project, "g") == moved
-    assert text(project, "h") is None
-    assert report.plan.files is not None
-    assert [(one.path, one.reason) for one in report.plan.files.conflicts] == [
-        (b"f", "both sides changed the same lines"),
-        (b"g", "it holds what you wrote in f"),
-    ]
-
-
-def test_what_the_person_took_away_again_does_not_hold_a_turns_file(project: Project) -> None:
-    project.turn(lambda: project.write("f", "the turn's\n"))
-    project.write("f", "mine\n")
-    project.turn(lambda: project.write("g", "mine\n"))
-    (project.root / "f").unlink()
-
-    leave(project, 1)
-
-    assert text(project, "f") is None
-    assert text(project, "g") is None
 
 
 def test_each_edit_of_the_person_is_merged_in_its_order(project: Project) -> None:

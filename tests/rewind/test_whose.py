@@ -233,6 +233,16 @@ def chapter(author: Author | None, **changes: tuple[str, str]) -> Chapter:
             id="moved twice",
         ),
         pytest.param(
+            [chapter(agent(2), f=("2", "-"), g=("9", "2"))],
+            (agent(1), PERSON, agent(2)),
+            id="moved over another",
+        ),
+        pytest.param(
+            [chapter(agent(2), f=("2", "3"), g=("-", "2"))],
+            (agent(1), PERSON, agent(2)),
+            id="moved, with something left in its place",
+        ),
+        pytest.param(
             [chapter(agent(2), f=("2", "-"), g=("-", "3"))], (agent(2),), id="changed on the way"
         ),
         pytest.param([chapter(agent(2), g=("-", "2"))], (agent(2),), id="copied"),
@@ -251,6 +261,19 @@ def test_what_is_moved_whole_carries_on_whose_it_was(
     by = attribute([b"g"], {b"f": first}, [*edits, *chapters], {b"g": last.after}, PERSON)
 
     assert by == {b"g": authors}
+
+
+def test_a_mode_alone_moves_nothing() -> None:
+    content = object_id(ObjectKind.BLOB, b"1")
+    new, run = FileState(Kind.FILE, 0o644, content), FileState(Kind.FILE, 0o755, content)
+    chapters = [
+        Chapter(PERSON, (FileChange(b"f", None, new),)),
+        Chapter(agent(1), (FileChange(b"f", new, run),)),
+    ]
+
+    by = attribute([b"f"], {}, chapters, {b"f": run}, PERSON)
+
+    assert by == {b"f": (PERSON, agent(1))}
 
 
 def test_an_empty_file_is_not_told_to_be_moved() -> None:
